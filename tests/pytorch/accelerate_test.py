@@ -603,6 +603,25 @@ class Whole(unittest.TestCase):
             torch.testing.assert_close(got, expected, rtol=0, atol=1e-8)
             got.sum().backward()
 
+    def test_compiled_lengths(self):
+        """Under a compiler, too, a call is the module's own code's below the limit, and the kernel's from there."""
+        theirs = bert_encoder().layers[0].self_attn
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        torch._dynamo.reset()
+        kernel = []  # whether each graph has it
+
+        def backend(graph, _):
+            kernel.append("shiftgrad" in graph.code)
+            return graph
+
+        compiled = torch.compile(lambda module, x: module(x)[0], backend=backend, fullgraph=True, dynamic=True)
+        with mock.patch.object(accelerated, "LEAST_SCORES", B * H * T * T), torch.no_grad():
+            for length in (T - 2, T, T + 3, T - 1):
+                x = randn(B, length, C)
+                torch.testing.assert_close(compiled(ours, x), theirs(x)[0], rtol=0, atol=1e-8)
+        self.assertEqual(kernel, [False, True])
+
     def test_compiled_models(self):
         for theirs in (deberta_model(), xlnet_model()):
             expected = theirs(self.text, attention_mask=kept.long())[0]
@@ -660,7 +679,7 @@ class Whole(unittest.TestCase):
     def test_other_attributes(self):
         """A module that is not what its row says is left alone, and named."""
         path = "encoder.block.0.layer.0.SelfAttention"
-        kind, version = "T5Attention", f"transformers {known_attentions.known['t5.modeling_t5.T5Attention'].checked}"
+        kind, version = "T5Attention", known_attentions.known['t5.modeling_t5.T5Attention'].checked
         for change, complaint in (
             (lambda module: delattr(module, "key_value_proj_dim"), f"{kind} has no key_value_proj_dim, as {version}"),
             (lambda module: setattr(module, "q", None), f"{kind}.q is no Module, as in {version}"),

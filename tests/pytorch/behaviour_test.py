@@ -54,6 +54,7 @@ class Errors(Behaviour):
             "qkv.weight is torch.float32, but x is torch.float64": lambda: self.layer(self.x.double()),
             "content_bias is torch.float32, but x": lambda: mixed(self.x.double()),
             "memory is torch.float64, but x is torch.float32": lambda: self.layer(self.x, memory=self.x.double()),
+            "qkv.weight is torch.float16, expected": lambda: make().half()(self.x),
             "memory is torch.strided on meta": lambda: self.layer(self.x, memory=self.x.to("meta")),
             "x is torch.sparse_coo on cpu": lambda: self.layer(self.x.to_sparse()),
             "key_padding_mask is torch.float32": lambda: self.layer(self.x, key_padding_mask=mask),

@@ -65,6 +65,16 @@ class Parts(unittest.TestCase):
         self.assertIs(self.model.blocks[-1].mixer, self.model.get_submodule("blocks.1.mixer"))
         self.assertEqual((len(self.model.blocks), list(self.model.blocks[1:])), (2, [self.model.blocks[1]]))
 
+    def test_a_block_alone(self):
+        """A part cannot be called, as its error says; a layer with its parameters can."""
+        one = model("transformer_xl_attention", n_layer=1)
+        block = sg.layer("transformer_block", mixer={"type": "transformer_xl_attention", "d_model": 4, "n_head": 2}, d_inner=6)
+        block.load_state_dict(one.blocks[0].state_dict())
+        torch.testing.assert_close(one.final_norm(block(one.embedding(self.tokens))),
+                                   one(self.tokens, return_hidden=True)[1])
+        self.refused(RuntimeError, "language_model: blocks.0 cannot be called alone; a block or a mixer that sg.layer",
+                     lambda: self.model.blocks[0](torch.zeros(1, 2, 4)))
+
     def test_hooks_on_parts_are_refused(self):
         layer = sg.layer("multi_head_attention", d_model=4, n_head=2)
         calls, x = [], torch.randn(1, 3, 4)
@@ -79,8 +89,6 @@ class Parts(unittest.TestCase):
                              lambda: getattr(part, "register_" + name)(print))
         self.refused(RuntimeError, "language_model: blocks.0 takes no other forward: ",
                      lambda: setattr(self.model.blocks[0], "forward", print))
-        self.refused(RuntimeError, "language_model: blocks.0 cannot be called alone; ",
-                     lambda: self.model.blocks[0](torch.zeros(1, 2, 4)))
         self.refused(TypeError, "language_model: output has no weight_orig, so a new one would change nothing: ",
                      lambda: prune.l1_unstructured(self.model.output, "weight", 2))
 

@@ -15,11 +15,13 @@ exit status is 1.
 
 import argparse
 import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as xml
+from collections import Counter
 from pathlib import Path
 
 
@@ -51,13 +53,16 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"{sum(_accelerated)} attentions were accelerated")
 
 
+_summary = re.compile(r"^\d+ attentions were accelerated$", re.MULTILINE)
+
+
 def known_models():
     from shiftgrad.torch.known_attentions import known
     return sorted({path.split(".")[-3] for path in known})
 
 
 def outcomes(source, models, options, accelerates):
-    """What became of each test: passed, failed or skipped, by its name; and the last lines that pytest printed."""
+    """What became of each test, by its name, and a line with the sums."""
     files = [path for model in models for path in sorted((source / "tests/models" / model).glob("test_modeling_*.py"))]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
@@ -68,11 +73,11 @@ def outcomes(source, models, options, accelerates):
                              env=os.environ | {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1"})
         if not report.exists():
             sys.exit(f"transformers_tests.py: pytest has not run:\n{run.stdout}")
-        bad = ("failure", "error", "skipped")
+        bad = {"failure": "failed", "error": "failed", "skipped": "skipped"}
         result = {f"{case.get('classname')}::{case.get('name')}": next(
-            (kind for kind in bad if case.find(kind) is not None), "passed") for case in xml.parse(report).iter("testcase")}
-    said = (" accelerated", " passed", " failed", " error")
-    return result, [line for line in run.stdout.splitlines() if any(each in line for each in said)]
+            (bad[kind] for kind in bad if case.find(kind) is not None), "passed") for case in xml.parse(report).iter("testcase")}
+    sums, said = Counter(result.values()), _summary.findall(run.stdout)
+    return result, ", ".join([f"{sums[each]} {each}" for each in ("passed", "failed", "skipped")] + said)
 
 
 def main():
@@ -86,14 +91,17 @@ def main():
     for model in models:
         if not (source / "tests/models" / model).is_dir():
             parser.error(f"{source} has no tests/models/{model}")
-    before, lines = outcomes(source, models, options, False)
-    print("as they are:", *lines, flush=True)
+    before, sums = outcomes(source, models, options, False)
+    print(f"as they are: {sums}", flush=True)
     if "passed" not in before.values():
         sys.exit(f"transformers_tests.py: none of {len(before)} tests passes as it is, so there is nothing to compare")
-    after, lines = outcomes(source, models, options, True)
-    print("accelerated:", *lines)
-    worse = [name for name, outcome in after.items() if outcome in ("failure", "error") and before.get(name) not in (
-        "failure", "error")]
+    after, sums = outcomes(source, models, options, True)
+    print(f"accelerated: {sums}", flush=True)
+    if sums.endswith(" 0 attentions were accelerated"):
+        sys.exit("transformers_tests.py: these tests construct no model with an attention to accelerate")
+    fails_only = lambda here, there: [name for name, each in here.items() if each == "failed" != there.get(name)]
+    worse = fails_only(after, before)
+    print(f"{len(fails_only(before, after))} of {len(before)} fail only as they are")
     print(f"{len(worse)} of {len(after)} fail only where the models are accelerated", *worse, sep="\n")
     sys.exit(bool(worse))
 

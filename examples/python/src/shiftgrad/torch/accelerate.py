@@ -1,4 +1,4 @@
-"""Attention of the models of Hugging Face's transformers, computed by this package's kernel."""
+"""Attention of the models of Hugging Face's transformers and of NeMo, computed by this package's kernel."""
 
 import inspect
 import warnings
@@ -10,7 +10,7 @@ from .known_attentions import base, hosts, is_accelerated, known
 
 
 def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
-    """Replaces in place each attention of a model of transformers that the kernel knows.
+    """Replaces in place each attention of a model of transformers or NeMo that the kernel knows.
 
     Returns the list of (name, class) of the modules replaced, in the model's order. These are then of a
     class derived from their own, with the same name. Parameters, hooks, state_dict, save_pretrained, copies,
@@ -90,12 +90,12 @@ def _complaint(module, row):
     for names, expected in ((row.modules, torch.nn.Module), (row.tensors, torch.Tensor), (row.values, object)):
         for name in names.split():
             if not hasattr(module, name):
-                return f"{kind} has no {name}, as transformers {row.checked} has"
+                return f"{kind} has no {name}, as {row.checked} has"
             if not isinstance(getattr(module, name), expected):
-                return f"{kind}.{name} is no {expected.__name__}, as in transformers {row.checked}"
+                return f"{kind}.{name} is no {expected.__name__}, as in {row.checked}"
     shadow = vars(module).get(row.method)
     if shadow is not None and getattr(shadow, "__func__", None) is not getattr(type(module), row.method):
         return f"{kind} has a {row.method} of its own"
     if not row.fits(module):
-        return f"{kind} is not built as in transformers {row.checked}"
+        return f"{kind} is not built as in {row.checked}"
     return None

@@ -1,4 +1,4 @@
-"""Classes of transformers whose attention is computed by the kernel. Pickle finds them here by their names."""
+"""Classes of transformers and NeMo whose attention is computed by the kernel. Pickle finds them here by their names."""
 
 import importlib
 import inspect
@@ -8,7 +8,7 @@ import torch
 
 from .attention import relative_attention
 from .inputs import cast
-from .known_attentions import are_alike, hosts, implementation, known
+from .known_attentions import are_alike, full_name, hosts, implementation, known
 from .remembered import remembered
 from .visibility import added, structure, unseen
 from .watchers import has_tangents, is_traced
@@ -47,7 +47,8 @@ def _derived(old, name, make):
         method.__doc__, method.__wrapped__ = original.__doc__, original
         _classes[old] = type(old.__name__, (old,), {
             "__module__": __name__, "__doc__": old.__doc__, name: method, "_names_of_call": frozenset(names),
-            "_is_of_transformers_4": sys.modules["transformers"].__version__.startswith("4."),
+            "_is_of_transformers_4": old.__module__.startswith("transformers.") and sys.modules[
+                "transformers"].__version__.startswith("4."),
         })
     return _classes[old]
 
@@ -55,9 +56,9 @@ def _derived(old, name, make):
 def __getattr__(name):
     for make, rows in ((accelerated, known), (host, hosts)):
         for path, row in rows.items():
-            module, _, kind = path.rpartition(".")
+            module, _, kind = full_name(path).rpartition(".")
             if kind == name:
-                return make(getattr(importlib.import_module("transformers.models." + module), name), row)
+                return make(getattr(importlib.import_module(module), name), row)
     raise AttributeError(f"module {__name__} has no attribute {name}")
 
 
@@ -71,24 +72,28 @@ def _telling(original, tell, names):
 
 def _method(original, row, names):
     takes, first = {*row.takes.split(), *_harmless}, row.takes.split()[0]
+    scores, plain = row.scores, row.plain
 
     def forward(self, *arguments, **named):
         if len(arguments) > len(names):
             return original(self, *arguments, **named)
-        call = dict(zip(names, arguments)) | named
+        call = named  # which is a dict of this call alone, and filled faster than copied
+        for name, value in zip(names, arguments):
+            call[name] = value
         x = call.get(first)
-        if isinstance(x, torch.Tensor) and x.dim() > 1 and _is_short(self, row, call):
-            return original(self, **row.plain(self, call))
+        # A length that an exported graph leaves open is no reason to guard.
+        if isinstance(x, torch.Tensor) and x.dim() > 1 and not _is_exporting() and scores(self, call) < LEAST_SCORES:
+            return original(self, **plain(self, call))
         rate = _dropout_rate(self, row)
         if rate is None or not _is_computable(x, call, takes) or _is_special(self) or not row.can(self, call):
-            return original(self, **row.plain(self, call))
+            return original(self, **plain(self, call))
         hidden = _hidden(self, row.mask(self, call), row)
         if hidden is None:
-            return original(self, **row.plain(self, call))
+            return original(self, **plain(self, call))
         options, blind = hidden
         options, other = row.agrees(self, call, options), None if blind is None else row.blind(self)
         if other == "own" and not torch.compiler.is_compiling() or options is None:
-            return original(self, **row.plain(self, call))
+            return original(self, **plain(self, call))
         q, k, v = row.heads(self, call)
         terms = row.terms(self, call, q.shape[2], k.shape[2])
         options = {"causal": False} | options | {"scale": row.scale(self), "dropout_p": rate}
@@ -96,14 +101,6 @@ def _method(original, row, names):
         return row.result(self, call, y, terms)
 
     return forward
-
-
-def _is_short(module, row, call):
-    """Whether the module's own code is as fast. A length that an exported graph leaves open is no reason to guard."""
-    if _is_exporting():
-        return False
-    B, H, T, K = row.sizes(module, call)
-    return B * H * T * K < LEAST_SCORES
 
 
 # PyTorch 2.6 does not know it yet.

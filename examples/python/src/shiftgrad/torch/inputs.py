@@ -77,11 +77,11 @@ def check(operation, names, tensors):
     if not tensors or not isinstance(tensors[0], torch.Tensor):
         raise TypeError(f"{operation}: {names[0] if names else 'the first'} is no torch.Tensor")
     dtype = tensors[0].dtype
-    if dtype is not torch.float32 and dtype is not torch.float64:
-        raise TypeError(f"{operation}: {names[0]} is {dtype}, expected torch.float32 or torch.float64")
     for name, tensor in zip(names, tensors):
         if tensor is None:
             continue
+        if tensor.dtype is not torch.float32 and tensor.dtype is not torch.float64:
+            raise TypeError(f"{operation}: {name} is {tensor.dtype}, expected torch.float32 or torch.float64")
         if tensor.dtype is not dtype:
             raise TypeError(f"{operation}: {name} is {tensor.dtype}, but {names[0]} is {dtype}")
         if not tensor.is_cpu or tensor.layout is not torch.strided:

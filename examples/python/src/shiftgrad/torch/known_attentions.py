@@ -1,4 +1,4 @@
-"""The attentions of transformers that accelerate replaces: one table, with a row for each class.
+"""The attentions of transformers and NeMo that accelerate replaces: one table, with a row for each class.
 
 A row says what a module must have, and how the terms of relative_attention are made from the module and a
 call of it. The call is a dict of the arguments by their names.
@@ -35,7 +35,7 @@ def _rows(mask):
 class Row:
     """How one class of transformers computes its attention."""
 
-    checked: str  # the versions of transformers that it was compared with
+    checked: str  # the package, in the versions that it was compared with
     takes: str  # the arguments of its forward that may be given, the input first
     heads: Callable  # (module, call) -> q, k, v [B, H, T, D]
     terms: Callable  # (module, call, T, K) -> the terms of the score and of the values
@@ -49,8 +49,8 @@ class Row:
     applies: Callable = _is_true  # (module) -> whether it has relative positions at all
     fits: Callable = _is_true  # (module) -> whether its attributes are what the row wants
     can: Callable = _is_true  # (module, call) -> whether the kernel can compute this call
-    # (module, call) -> the batch, heads, queries and keys of a call
-    sizes: Callable = lambda module, call: _sizes(call["hidden_states"], module.num_heads)
+    # (module, call) -> the scores B·H·T·K of a call, in little time, since all calls are asked for them
+    scores: Callable = lambda module, call: _scores(call["hidden_states"], module.num_heads)
     mask: Callable = lambda module, call: call.get("attention_mask")  # -> a tensor, None, or a dict of options
     rows: Callable = _rows  # (mask) -> the mask as [B, T, K], or None where it is another
     read: Callable = added  # how it is read
@@ -61,10 +61,15 @@ class Row:
     plain: Callable = _same  # (module, call) -> the call as the module's own code takes it
 
 
-def _sizes(x, heads):
+def _scores(x, heads):
     """Those of a self-attention on x [B, T, C]."""
-    B, T = x.shape[:2]
-    return B, heads, T, T
+    shape = x.shape
+    return shape[0] * heads * shape[1] * shape[1]
+
+
+def full_name(path):
+    """The name of a class of the table with all of its package."""
+    return path if path.startswith("nemo.") else "transformers.models." + path
 
 
 def is_accelerated(module):
@@ -72,7 +77,7 @@ def is_accelerated(module):
 
 
 def base(module):
-    """The class of transformers that an accelerated module's is derived from."""
+    """The class that an accelerated module's is derived from."""
     return next(kind for kind in type(module).__mro__ if "_names_of_call" in vars(kind)).__mro__[1]
 
 
@@ -89,11 +94,11 @@ def _merged(y):
     return y.transpose(1, 2).flatten(2)  # [B, T, H D]
 
 
-def _projected(q, k, v, D):
-    """Heads by three linear layers of these names; D is the name of their width."""
+def _projected(q, k, v, D, x="hidden_states"):
+    """Heads by three linear layers of these names; D is the name of their width, and x that of the input."""
     def heads(module, call):
-        x, width = call["hidden_states"], getattr(module, D)
-        return tuple(_split(getattr(module, name)(x), width) for name in (q, k, v))
+        given, width = call[x], getattr(module, D)
+        return tuple(_split(getattr(module, name)(given), width) for name in (q, k, v))
     return heads
 
 
@@ -126,13 +131,12 @@ def _by_position(project, positions, u, v, D):
     return terms
 
 
-def _has_positions(name):
-    """Whether the call has 2T - 1 rows of positions."""
+def _has_positions(name, x="hidden_states"):
+    """Whether the call has 2T - 1 rows of positions for the T tokens of the input x."""
     def can(module, call):
-        positions = call.get(name)
-        x = call["hidden_states"]
+        positions, (B, T) = call.get(name), call[x].shape[:2]
         return isinstance(positions, torch.Tensor) and positions.dim() == 3 and (
-            positions.shape[1] == 2 * x.shape[1] - 1) and positions.shape[0] in (1, x.shape[0])
+            positions.shape[1] == 2 * T - 1) and positions.shape[0] in (1, B)
     return can
 
 
@@ -175,6 +179,14 @@ def _vits_terms(module, call, T, K):
     return {"clipped_keys": pad(module.emb_rel_k), "clipped_values": pad(module.emb_rel_v)}
 
 
+# NeMo's attention, which could also look from one sequence at another.
+
+def _nemo_can(module, call):
+    x, mask = call["query"], call.get("mask")
+    return call.get("key") is x and call.get("value") is x and _has_positions("pos_emb", "query")(module, call) and (
+        mask is None or mask.dtype is torch.bool)
+
+
 # T5. Its bias by distance is a table [K + T - 1, H], which the first layer passes on to the others.
 
 def _context(call):
@@ -209,12 +221,14 @@ def _t5_mask(module, call):
     return mask if mask.shape[-1] == K else mask[..., :K]
 
 
-def _t5_sizes(module, call):
-    (B, T), context = call["hidden_states"].shape[:2], _context(call)
-    mask = call.get("mask", call.get("attention_mask"))
+def _t5_scores(module, call):
+    shape, mask = call["hidden_states"].shape, call.get("mask", call.get("attention_mask"))
     if mask is not None:
-        return B, module.n_heads, T, mask.shape[-1]
-    return B, module.n_heads, T, _past(module, call) + T if context is None else context.shape[1]
+        K = mask.shape[-1]
+    else:
+        context = _context(call)
+        K = _past(module, call) + shape[1] if context is None else context.shape[1]
+    return shape[0] * module.n_heads * shape[1] * K
 
 
 def _is_causal_without_mask(module, call):
@@ -310,7 +324,7 @@ def _t5(takes, result, plain=_same, can=_t5_can):
         dropout=lambda module: module.dropout, result=result, modules="q k v o",
         values="has_relative_attention_bias key_value_proj_dim n_heads dropout layer_idx compute_bias",
         fits=lambda module: not module.has_relative_attention_bias or hasattr(module, "relative_attention_bias"),
-        can=can, sizes=_t5_sizes, mask=_t5_mask, plain=plain)
+        can=can, scores=_t5_scores, mask=_t5_mask, plain=plain)
 
 
 # XLNet and Transformer-XL, which have the time first.
@@ -358,14 +372,13 @@ def _xlnet_agrees(module, call, options):
     return _behind(options, T, K) if _xlnet_looks_back(call) else options
 
 
-def _xlnet_sizes(module, call):
-    (T, B, H), K = call["q_head"].shape[:3], call["k_head_h"].shape[0]
-    return B, H, T, K
+def _xlnet_scores(module, call):
+    return math.prod(call["q_head"].shape[:3]) * call["k_head_h"].shape[0]
 
 
-def _transfo_xl_sizes(module, call):
+def _transfo_xl_scores(module, call):
     (T, B), mems = call["w"].shape[:2], call.get("mems")
-    return B, module.n_head, T, T + (0 if mems is None else mems.shape[0])
+    return B * module.n_head * T * (T + (0 if mems is None else mems.shape[0]))
 
 
 def _transfo_xl_heads(module, call):
@@ -496,7 +509,7 @@ def _umt5_plain(module, call):
     return call | {"layer_head_mask": None} if _is_unasked(call) else call
 
 
-_checked = "4.57.6, 5.23.0 and 5.24.0"
+_checked = "transformers 4.57.6, 5.23.0 and 5.24.0"
 _t5_takes = "hidden_states mask key_value_states position_bias past_key_values cache"
 
 known = {
@@ -507,7 +520,7 @@ known = {
         fits=lambda module: module.num_key_value_groups == 1, can=_has_positions("position_embeddings"),
         heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("o_proj"),
         terms=_by_position("relative_k_proj", "position_embeddings", "bias_u", "bias_v", "head_dim"),
-        sizes=lambda module, call: _sizes(call["hidden_states"], module.config.num_attention_heads),
+        scores=lambda module, call: _scores(call["hidden_states"], module.config.num_attention_heads),
         scale=lambda module: module.scaling, dropout=lambda module: module.attention_dropout, read=seen,
         blind=lambda module: "zero" if module._is_of_transformers_4 else "rounded"),
     "wav2vec2_conformer.modeling_wav2vec2_conformer.Wav2Vec2ConformerSelfAttention": Row(
@@ -548,15 +561,15 @@ known = {
         _checked, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
         modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
         heads=lambda module, call: (call[name].permute(1, 2, 0, 3) for name in ("q_head", "k_head_h", "v_head_h")),
-        terms=_xlnet_terms, sizes=_xlnet_sizes, scale=lambda module: module.scale,
+        terms=_xlnet_terms, scores=_xlnet_scores, scale=lambda module: module.scale,
         dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: y.permute(2, 0, 1, 3), can=_xlnet_can,
         mask=lambda module, call: call.get("attn_mask"), rows=_by_time, read=hides,
         agrees=_xlnet_agrees),
     "deprecated.transfo_xl.modeling_transfo_xl.RelPartialLearnableMultiHeadAttn": Row(
-        "4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
+        "transformers 4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
         tensors="r_w_bias r_r_bias", values="n_head d_head scale pre_lnorm", heads=_transfo_xl_heads,
-        terms=_transfo_xl_terms, sizes=_transfo_xl_sizes, scale=lambda module: module.scale,
+        terms=_transfo_xl_terms, scores=_transfo_xl_scores, scale=lambda module: module.scale,
         dropout=lambda module: module.dropatt,
         result=_transfo_xl_result, can=_transfo_xl_can, mask=lambda module, call: call.get("attn_mask"),
         rows=_by_time, read=hides,
@@ -568,9 +581,18 @@ known = {
                "max_relative_positions pos_ebd_size",
         applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
         heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale,
-        sizes=lambda module, call: _sizes(call["hidden_states"], module.num_attention_heads),
+        scores=lambda module, call: _scores(call["hidden_states"], module.num_attention_heads),
         dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: (_merged(y), None), read=seen, blind=lambda module: "mean"),
+    "nemo.collections.asr.parts.submodules.multi_head_attention.RelPositionMultiHeadAttention": Row(
+        "NeMo 3.0.0", "query key value mask pos_emb", modules=_conformer_modules + " linear_pos",
+        tensors="pos_bias_u pos_bias_v", values="d_k h use_pytorch_sdpa dropout_rate", can=_nemo_can,
+        heads=_projected("linear_q", "linear_k", "linear_v", "d_k", "query"),
+        terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "d_k"),
+        scores=lambda module, call: _scores(call["query"], module.h), scale=lambda module: module.d_k ** -0.5,
+        dropout=lambda module: module.dropout_rate if module.use_pytorch_sdpa else module.dropout,
+        result=lambda module, call, y, terms: module.linear_out(_merged(y)),
+        mask=lambda module, call: call.get("mask"), read=hides, blind=lambda module: "zero"),
 }
 
 # Modules around attentions: (module, call) -> the call that they hand on.

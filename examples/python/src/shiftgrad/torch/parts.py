@@ -83,7 +83,8 @@ class Group(Part):
     """A part that has others, or parameters of a kind that torch has no module for."""
 
     def forward(self, *_, **__):
-        raise RuntimeError(f"{self._place or type(self).__name__} cannot be called alone; {_instead}")
+        raise RuntimeError(f"{self._place or type(self).__name__} cannot be called alone; a block or a mixer that "
+                           f"sg.layer makes can, and takes this one's state_dict; {_instead}")
 
     def extra_repr(self):
         return shapes(self)
