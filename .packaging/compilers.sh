@@ -29,9 +29,10 @@ root_of() {
   echo "$place/$1"
 }
 
-# run COMMAND...: runs it in $root, with the compiler and meson of this row. Ninja calls meson, too.
+# run COMMAND...: runs it in $root, with the compiler and meson of this row. Ninja calls meson, too. A compiler cache may
+# hold a precompiled header as it was.
 run() {
-  within "$root" env CXX="$cxx" PYTHONPATH="$inside/meson" "$@"
+  within "$root" env CCACHE_DISABLE=1 CXX="$cxx" PYTHONPATH="$inside/meson" "$@"
 }
 
 # build: the library, and a program that runs; in $here, where $root sees it as $inside.

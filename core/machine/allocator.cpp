@@ -64,18 +64,17 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-#ifdef _WIN32
-/// A lock that is there before main: that of the standard library is made as the program begins.
-struct Mutex {
+/// A lock that is there before main and after it.
+struct SpinLock {
   std::atomic_flag taken = {};
   void lock() {
     while (taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
   }
   void unlock() { taken.clear(std::memory_order_release); }
 };
-#else
-using Mutex = std::mutex;
-#endif
+/// On Windows and macOS, std::mutex is made as the program begins, or destroyed as it ends.
+using Mutex =
+    std::conditional_t<std::is_trivially_destructible_v<std::mutex>, std::mutex, SpinLock>;
 
 /// The free blocks and the counters. One lock guards them: a step of training allocates some ten
 /// thousand times in a second, which keeps it busy for a thousandth of that.

