@@ -8,6 +8,7 @@ const scale = 2;  // pixels of the picture for one of the page
 const left_out = '.controls, .figure-tools, label, textarea, button:not(map-choice *), [hidden], output:empty';
 const own_looks = 'body { display: block; max-width: none; margin: 0; padding: 0; } ' +
   'main > figure#picture { margin: 0; max-width: none; border-radius: 0; } ' +
+  'main > figure#picture > * { min-height: 0; } ' +  // room for what comes is none for what is there
   '.book :is(.wide, table) { overflow: visible; background: none; }';
 
 /// The colours that the page has now.
