@@ -3,7 +3,7 @@
 # Skipped where Python has no PyTorch or no safetensors.
 python3 -c 'import safetensors.torch' 2> /dev/null ||
   { echo 'SKIPPED: Python has no torch or no safetensors'; exit 77; }
-script=$(realpath "$(dirname "$0")/../../examples/load_in_pytorch.py")
+script=$(realpath "$(dirname "$0")/../../examples/python/load_in_pytorch.py")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
