@@ -9,6 +9,7 @@
 #include "nn/models/language_model.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/oracles/blocks.h"
+#include "tests/support/small_mixers.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -81,7 +82,13 @@ TEST_CASE("attention in a window costs the same for every token") {
 }
 
 TEST_CASE("a limited memory costs the same for every token") {
-  check_constant_cost(Sized{TransformerXLAttentionConfig{}, {4, 2}}, 25, 25);
+  for (const MixerConfig& mixer : small_mixers(40))
+    std::visit(
+        [&](const auto& config) {
+          CAPTURE(std::string(config.type));
+          check_constant_cost(Sized{config, width_in(mixer, 4, 2)}, 25, 25);
+        },
+        mixer);
   check_constant_cost(Sized{TransformerXLAttentionConfig{.clamp_len = 7}, {4, 2}}, 25,
                       25);
   check_constant_cost(
@@ -89,9 +96,6 @@ TEST_CASE("a limited memory costs the same for every token") {
                                          .max_positions = 40},
             {4, 2}},
       25, 25);
-  check_constant_cost(
-      Sized{RelativeMultiHeadAttentionConfig{.max_positions = 40}, {4, 2}}, 25, 25);
-  check_constant_cost(Sized{ShawAttentionConfig{.max_distance = 3}, {4, 2}}, 25, 25);
   check_constant_cost(Sized{AftConfig{.form = AftForm::full, .max_len = 40}, {4}}, 25, 25);
   check_constant_cost(Sized{AftConfig{.form = AftForm::local, .max_len = 40, .window = 9}, {4}},
                       25, 25);

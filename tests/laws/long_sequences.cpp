@@ -6,6 +6,7 @@
 #include "core/tape.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/oracles/blocks.h"
+#include "tests/support/small_mixers.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -46,19 +47,25 @@ void check_long(const Config& config, double size = 1, bool causal = true) {
 
 }  // namespace
 
+TEST_CASE("every mixer over thousands of tokens") {
+  for (const MixerConfig& mixer : small_mixers(length))
+    std::visit(
+        [&](const auto& config) {
+          CAPTURE(std::string(config.type));
+          check_long(Sized{config, width_in(mixer, channels, 1)});
+        },
+        mixer);
+}
+
 TEST_CASE("attention over thousands of tokens") {
   check_long(Sized{MultiHeadAttentionConfig{.position = AttentionPosition::rope}, {channels, 1}});
   check_long(Sized{MultiHeadAttentionConfig{.position = AttentionPosition::alibi}, {channels, 1}});
-  check_long(Sized{TransformerXLAttentionConfig{}, {channels, 1}});
   check_long(Sized{TransformerXLAttentionConfig{.sight = {.window = 100}}, {channels, 1}}, 3);
 }
 
-TEST_CASE("tables over thousands of tokens") {
-  check_long(
-      Sized{RelativeMultiHeadAttentionConfig{.max_positions = length}, {channels, 1}});
+TEST_CASE("a long table over thousands of tokens") {
   check_long(
       Sized{RelativeGlobalAttentionConfig{.max_positions = length / 2}, {channels, 1}});
-  check_long(Sized{ShawAttentionConfig{.max_distance = 16}, {channels, 1}});
 }
 
 TEST_CASE("AFT over thousands of tokens") {

@@ -5,7 +5,9 @@
 
 #include "tests/support/layer_rows.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/named_parameters.h"
 #include "tests/support/oracles/blocks.h"
+#include "tests/support/small_mixers.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -112,21 +114,26 @@ TEST_CASE("a prompt fed through a cache without the causal mask: one layer's las
   for (int64_t i = 0; i + 1 < tokens_fed; ++i) CHECK(row_error(i) > another);
 }
 
-TEST_CASE("Shaw without a mask reads the tokens that it is to predict") {
-  RandomValues random(65);
-  Sized config{ShawAttentionConfig{.max_distance = 2}, {width_fed, heads_fed}};
-  ShawAttention causal = random_layer(config, random);
-  Weights weights(causal);
-  config.sight.causal = false;
-  Input input = random_input({1, tokens_fed, 0}, width_fed, random);
-  Values wrong = oracle(config, weights, input);
-  CHECK(relative_error(run(causal, input), wrong) > another);
-  std::vector<Scalar> before = run(causal, input).values();
-  input.x(0, tokens_fed - 1, 0) += 1;
-  Values told = oracle(config, weights, input);
-  CHECK(std::abs(told(0, 0, 0) - wrong(0, 0, 0)) > exactness);
-  std::vector<Scalar> after = run(causal, input).values();
-  CHECK(std::equal(before.begin(), before.end() - width_fed, after.begin()));
+TEST_CASE("a layer without a mask reads the tokens that it is to predict") {
+  for (const MixerConfig& mixer : small_mixers(tokens_fed)) {
+    if (!sees_both_ways(mixer)) continue;
+    CAPTURE(std::string(type_of(mixer)));
+    RandomValues random(65);
+    Random start;
+    Width width = width_in(mixer, width_fed, heads_fed);
+    auto causal = make_mixer(mixer, width, start);
+    auto unmasked = make_mixer(directed(mixer, false, "unmasked"), width, start);
+    randomize(*unmasked, random);
+    assign_shared(*causal, *unmasked);
+    Input input = random_input({1, tokens_fed, 0}, width_fed, random);
+    Values right(run(*causal, input)), wrong(run(*unmasked, input));
+    CHECK(relative_error(right.tensor(), wrong) > another);
+    input.x(0, tokens_fed - 1, 0) += 1;
+    int64_t before = tokens_fed - 2;  // the token to which the last one is told
+    CHECK(std::abs(Values(run(*unmasked, input))(0, before, 0) - wrong(0, before, 0)) > exactness);
+    Values after(run(*causal, input));
+    CHECK(std::equal(right.values.begin(), right.values.end() - width_fed, after.values.begin()));
+  }
 }
 
 TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice") {

@@ -72,7 +72,7 @@ class Names(unittest.TestCase):
             ("transformer_xl_attention", self.refusal("transformer_block", mixer=xl, d_inner=3)),
             ("relative_global_attention", self.refusal("music_transformer")),
             ("relative_global_attention", self.refusal("global")),
-            ("shaw_attention", self.refusal("shaw")),
+            ("local_rnn", self.refusal("local")),
             ("n_head", self.refusal("multi_head_attention", d_model=4, n_heads=2)),
             ("n_head", self.refusal("multi_head_attention", d_model=4, num_heads=2)),
             ("d_model", self.refusal("local_rnn", d_modl=3, window=2)),

@@ -101,7 +101,8 @@ refuses 'score.py: --stride: expected at least 1 and less than --block' \
 grep -q '^score.py: .*missing' output || fail "$(cat output)"
 refuses 'table.py: no folder, expected: table.py FOLDER [MODEL…]' "$scripts/table.py"
 refuses 'table.py: missing/train.txt: cannot be read; texts.py writes it' "$scripts/table.py" missing
-refuses 'table.py: lstm: no such model, expected one of: long_music_transformer long_sinusoid music_transformer shaw sinusoid' "$scripts/table.py" plain lstm
+settings=$(cd "$scripts" && ls ./*.json | sed -n 's,^\./\(.*\)\.json$,\1,p' | grep -vx results | LC_ALL=C sort | xargs)
+refuses "table.py: lstm: no such model, expected one of: $settings" "$scripts/table.py" plain lstm
 CHAR_LM=missing refuses 'table.py: missing: no such program; build it, or name it in CHAR_LM' \
   "$scripts/table.py" plain
 

@@ -65,13 +65,34 @@ cmp -s output first || fail 'min_p 1 is not greedy'
 runs generate transformer --length 20 --temperature 0 --repetition_penalty 1.5 --repetition_window 8
 cmp -s output first && fail 'no effect of the repetition penalty'
 
-# Every model, with the options that make another of it.
-while read -r model; do
-  # shellcheck disable=SC2086
-  runs train $(without max_iters $tiny) --model $model --max_iters 2 --out_dir any --overwrite
+# can_be MODEL FLAG...: such a model is trained, scored, and writes.
+can_be() {
+  # shellcheck disable=SC2046,SC2086
+  runs train $(without max_iters $tiny) --model "$@" --max_iters 2 --out_dir any --overwrite
   runs eval any
   runs generate any --prompt 'line ' --length 40
-  [ "$(wc -c < output)" = 46 ] || fail "generate of $model: $(cat output)"
+  [ "$(wc -c < output)" = 46 ] || fail "generate of $*: $(cat output)"
+}
+
+# Every model, with each yes or no of its own turned round.
+runs train --help
+models=$(sed -n 's/^  --model \([^=]*\)=.*/ \1 /p' output | tr '|' ' ')
+sed -n '/^Options of some models/,/^$/s/^  --\([a-z_]*\) BOOL *\([a-z_, ]*\): .*(default: \([a-z]*\))$/\1 \3 \2/p' output |
+  while read -r flag default named; do
+    for model in $(echo "$named" | tr -d ,); do
+      case $models in *" $model "*) echo "$model --$flag $default" ;; esac
+    done
+  done | sed 's/false$/yes/; s/true$/false/; s/yes$/true/' > turned
+[ "$(wc -l < turned)" -ge 10 ] || fail "yes and no: $(cat turned)"
+while read -r model; do
+  # shellcheck disable=SC2086
+  can_be $model
+done < turned
+
+# With the options that make another of it.
+while read -r model; do
+  # shellcheck disable=SC2086
+  can_be $model
 done << 'END'
 transformer --position sinusoid --activation relu --norm_first false --tie_embedding false
 transformer --position rope --mem_len 8 --window 6
@@ -85,9 +106,6 @@ transformer_xl --projection_bias true --position learned
 transformer_xl --tie_position_biases true --embedding_scale true --norm_first false
 labml --max_positions 20
 music_transformer --max_seq 4 --relative_bias false --mem_len 8
-shaw --max_distance 2 --key_positions false
-shaw --bias false --position sinusoid
-shaw --value_positions false
 aft --window 3
 aft --form full --max_len 10 --factor_rank 2
 aft --form simple
@@ -98,12 +116,12 @@ r_transformer --rnn_layers 2 --final_norm false
 END
 
 # Models side by side.
-runs compare $(without max_iters $tiny) --max_iters 2 --seeds 2 --length 9 --out_dir compared shaw aft:form=conv,window=3
-prints '^\| shaw \| [0-9]+ \| 2 \| [0-9]\.[0-9]{3} \| [0-9]\.[0-9]{3} \| [0-9]+ \| [0-9]+ \| [0-9.]+ \|$'
+runs compare $(without max_iters $tiny) --max_iters 2 --seeds 2 --length 9 --out_dir compared labml aft:form=conv,window=3
+prints '^\| labml \| [0-9]+ \| 2 \| [0-9]\.[0-9]{3} \| [0-9]\.[0-9]{3} \| [0-9]+ \| [0-9]+ \| [0-9.]+ \|$'
 prints '^\| aft:form=conv,window=3 \|'
 [ "$(grep -c , compared/comparison.csv)" = 3 ] || fail "table: $(cat compared/comparison.csv)"
-[ "$(ls compared/shaw)" = "1337
-1338" ] || fail "runs: $(ls compared/shaw)"
+[ "$(ls compared/labml)" = "1337
+1338" ] || fail "runs: $(ls compared/labml)"
 grep -q '>aft:form=conv,window=3</text>' compared/comparison.svg || fail 'names in the plot'
 runs compare $(without max_iters $tiny) --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
   labml local_rnn --parameters 5000
@@ -112,13 +130,13 @@ awk -F, 'NR > 1 && ($2 < 4900 || $2 > 5100 || $5 != "")' compared/comparison.csv
 
 # Flags of the training that only one model gets.
 runs compare $(without max_iters $tiny) --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
-  shaw:learning_rate=2e-3 shaw
+  labml:learning_rate=2e-3 labml
 # rate MODEL: the learning rate of its first step.
 rate() {
   sed -n 's/.*"step":1,.*"learning_rate":\([^,]*\).*/\1/p' "compared/$1/1337/metrics.jsonl"
 }
-awk -v own="$(rate shaw:learning_rate=2e-3)" -v common="$(rate shaw)" \
-  'BEGIN { exit !(common > 0 && own == 2 * common) }' || fail "learning rates: $(rate shaw)"
+awk -v own="$(rate labml:learning_rate=2e-3)" -v common="$(rate labml)" \
+  'BEGIN { exit !(common > 0 && own == 2 * common) }' || fail "learning rates: $(rate labml)"
 
 # own_mode RUN FLAG...: with the flags, eval prints the score that it prints without.
 own_mode() {
@@ -203,7 +221,7 @@ refuses_flags '--model lstm, expected transformer, ' --model lstm
 refuses_flags '--mem_len 4: this --model transformer has no memory' --model transformer --mem_len 4
 refuses_flags '--layer_positions: expected --position learned' --layer_positions true \
   --model transformer --position sinusoid
-refuses_flags '--form: --model shaw has no such option' --model shaw --form full
+refuses_flags '--form: --model labml has no such option' --model labml --form full
 refuses_flags 'aft: max_len with form simple' --model aft --form simple --max_len 8
 refuses_flags 'none, rope or alibi, did you mean learned?' --position learnt
 for flag in n_layer n_head n_embd block_size batch_size mem_len max_iters learning_rate min_lr \
@@ -259,21 +277,21 @@ for flag in length temperature top_k top_p min_p repetition_penalty repetition_w
   refuses "$flag" generate transformer --$flag -1
 done
 
-refuses '--form: --model shaw has no such option' compare $tiny shaw:form=full
-refuses 'shaw:wide: ' compare $tiny shaw:wide
-refuses 'r_transformer, did you mean shaw?' compare $tiny swah
-refuses 'shaw:max_distnace=3: --max_distnace: no such flag, did you mean --max_distance?' \
-  compare $tiny shaw:max_distnace=3
+refuses '--form: --model labml has no such option' compare $tiny labml:form=full
+refuses 'labml:wide: ' compare $tiny labml:wide
+refuses 'r_transformer, did you mean labml?' compare $tiny lbaml
+refuses 'labml:max_postions=3: --max_postions: no such flag, did you mean --max_positions?' \
+  compare $tiny labml:max_postions=3
 for flag in data=text val_data=text eval_split=0.2 vocab=characters out_dir=x seed=1; do
-  refuses "shaw:$flag: --${flag%=*}: no such flag" compare $tiny "shaw:$flag"
+  refuses "labml:$flag: --${flag%=*}: no such flag" compare $tiny "labml:$flag"
 done
 refuses '--tie_position_biases: there are no two biases to share' compare $tiny \
   transformer_xl:tie_position_biases=true,position=learned
-refuses '--tie_position_biases: --model shaw has no such option' compare $tiny \
-  shaw:tie_position_biases=true
-refuses '--parameters 100 is too few' compare $tiny shaw --parameters 100
-refuses '--seeds 0' compare $tiny shaw --seeds 0
-refuses '--length 0' compare $tiny shaw --length 0
+refuses '--tie_position_biases: --model labml has no such option' compare $tiny \
+  labml:tie_position_biases=true
+refuses '--parameters 100 is too few' compare $tiny labml --parameters 100
+refuses '--seeds 0' compare $tiny labml --seeds 0
+refuses '--length 0' compare $tiny labml --length 0
 
 # Every way to break a checkpoint.
 mkdir broken

@@ -142,11 +142,12 @@ exhibit() {
     '{"do": "train", "steps": 100}' '{"do": "score_in_order", "text": "'$coins'", "blocks": 8}' |
     sed -n '3s/.*"in_one_pass":\([0-9.e-]*\),"in_order":\([0-9.e-]*\).*/\1 \2/p'
 }
-exhibit Shaw 'as it should be' | awk '{ d = $1 - $2; exit !(NF == 2 && d < 1e-4 && d > -1e-4) }' ||
-  { echo "exhibit: $(exhibit Shaw 'as it should be')"; exit 1; }
-exhibit Shaw 'no mask' | awk '{ exit !(NF == 2 && $2 > $1 + 0.01) }' || { echo "exhibit: $(exhibit Shaw 'no mask')"; exit 1; }
-refused '{"do": "begin", "text": "ab", "model": {}, "training": {}, "exhibit": {"form": "Shaw", "mistake": "none"}}' \
-  '`exhibit` is `Shaw` with `none`, expected one that exhibits lists'
+form=$(ask '{"do": "exhibits"}' | sed -n 's/.*"form":"\([^"]*\)","mistake":"no mask".*/\1/p')
+exhibit "$form" 'as it should be' | awk '{ d = $1 - $2; exit !(NF == 2 && d < 1e-4 && d > -1e-4) }' ||
+  { echo "exhibit: $(exhibit "$form" 'as it should be')"; exit 1; }
+exhibit "$form" 'no mask' | awk '{ exit !(NF == 2 && $2 > $1 + 0.01) }' || { echo "exhibit: $(exhibit "$form" 'no mask')"; exit 1; }
+refused '{"do": "begin", "text": "ab", "model": {}, "training": {}, "exhibit": {"form": "labml", "mistake": "none"}}' \
+  '`exhibit` is `labml` with `none`, expected one that exhibits lists'
 ask '{"do": "exhibits"}' | grep -q '{"form":"AFT full","mistake":"a maximum over the future"}' || exit 1
 
 # A form that sees both ways has one loss, and fills in what is left blank, here letters that are told by their place.
@@ -159,7 +160,7 @@ line 4 | grep -qx '{"blanked":"[abc]*□[abc□]*","filled":"abcabcabcabcabca"}'
 
 [ "$(ask "$two_way" '{"do": "fill_in", "text": "'$text'"}' | sed -n 2p)" = \
   '{"error":"fill_in: 90 characters, expected at most 16"}' ] || { echo 'fill_in of too much'; exit 1; }
-refused '{"do": "begin", "text": "abc", "model": {"d_model": 4, "n_layer": 1, "n_head": 1, "d_inner": 4}, "training": {"batch_size": 0}, "exhibit": {"form": "Shaw", "mistake": "no mask"}}' \
+refused '{"do": "begin", "text": "abc", "model": {"d_model": 4, "n_layer": 1, "n_head": 1, "d_inner": 4}, "training": {"batch_size": 0}, "exhibit": {"form": "'"$form"'", "mistake": "no mask"}}' \
   'trainer: batch_size 0, expected at least 1'
 
 # An encoder and a decoder, which learn to turn words round.

@@ -70,12 +70,7 @@ constexpr OtherName other_names[] = {
     {"n_embd", "d_model"},
     {"embed_dim", "d_model"},
     {"is_causal", "causal"},
-    {"transformer", "multi_head_attention"},
     {"attention", "multi_head_attention"},
-    {"labml", "relative_multi_head_attention"},
-    {"music_transformer", "relative_global_attention"},
-    {"shaw", "shaw_attention"},
-    {"transformer_xl", "transformer_xl_attention"},
 };
 
 bool has(const std::vector<std::string>& names, const std::string& name) {

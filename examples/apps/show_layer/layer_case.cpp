@@ -57,6 +57,8 @@ std::string hint_for(const std::string& type, const Json& given) {
     });
   }
   if (keys.empty()) {
+    for (const KnownMixer& known : known_mixers())
+      if (type == known.name) return text(", did you mean ", type_of(known.config), "?");
     std::string near = common::did_you_mean(type, layers);
     return near.empty() ? "; --help lists them" : near;
   }

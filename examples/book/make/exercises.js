@@ -1,4 +1,4 @@
-// Exercises: <exercise-check name="shaw-row"> gets what chapters/answers.json says of it. An entry has
+// Exercises: <exercise-check name="memory-reach"> gets what chapters/answers.json says of it. An entry has
 //
 //     value     the right number, rounded to `digits` digits after the point (0 where not given)
 //     hint      a sentence that helps

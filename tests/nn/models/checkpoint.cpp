@@ -9,6 +9,7 @@
 #include "nn/state_dict.h"
 #include "ops/elementwise.h"
 #include "tests/support/refusal.h"
+#include "tests/support/small_mixers.h"
 #include "tests/support/small_models.h"
 #include "tests/support/temporary_folder.h"
 
@@ -175,23 +176,7 @@ TEST_CASE("checkpoint: sizes that no model has") {
 
 TEST_CASE("checkpoint: sizes that the weights cannot have") {
   using Config = LanguageModelConfig;
-  auto shaw = [](Config& config) { return &std::get<ShawAttentionConfig>(config.mixer); };
-  auto music = [](Config& config) {
-    return &std::get<RelativeGlobalAttentionConfig>(config.mixer);
-  };
-  auto labml = [](Config& config) {
-    return &std::get<RelativeMultiHeadAttentionConfig>(config.mixer);
-  };
   auto xl = [](Config& config) { return &std::get<TransformerXLAttentionConfig>(config.mixer); };
-  auto aft = [](Config& config) { return &std::get<AftConfig>(config.mixer); };
-  const Config of_shaw = small_model(ShawAttentionConfig{.max_distance = 3}),
-               of_music = small_model(RelativeGlobalAttentionConfig{.max_positions = 5}),
-               of_labml = small_model(RelativeMultiHeadAttentionConfig{.max_positions = 5}),
-               of_learned_xl = small_model(TransformerXLAttentionConfig{
-                   .positions = DistancePositions::learned, .max_positions = 5}),
-               of_aft = small_model(AftConfig{.max_len = 9, .factor_rank = 2}),
-               of_conv = small_model(AftConfig{.form = AftForm::conv, .window = 3});
-
   struct Damaged {
     Config model;
     std::function<void(Config&)> damage;
@@ -204,18 +189,45 @@ TEST_CASE("checkpoint: sizes that the weights cannot have") {
            {small_transformer_xl(), [](Config& config) { config.vocab_size = 1'000'000'000; }},
            {small_transformer_xl(), [=](Config& config) { xl(config)->d_head = 100'000'000; }},
            {small_transformer(9), [](Config& config) { config.max_len = 1'000'000'000; }},
-           {of_shaw, [=](Config& config) { shaw(config)->max_distance = 25'000'000; }},
-           {of_music, [=](Config& config) { music(config)->max_positions = 1'000'000'000; }},
-           {of_labml, [=](Config& config) { labml(config)->max_positions = 1'000'000'000; }},
-           {of_learned_xl, [=](Config& config) { xl(config)->max_positions = 1'000'000'000; }},
-           {of_aft, [=](Config& config) { aft(config)->max_len = 1'000'000'000; }},
-           {of_aft, [=](Config& config) { aft(config)->factor_rank = 1'000'000'000; }},
-           {of_conv, [=](Config& config) { aft(config)->window = 1'000'000'000; }},
        }) {
     std::string reason = refused_cheaply(model, damage);
     CAPTURE(reason);
     CHECK(reason.starts_with("the config asks for more parameters than the "));
   }
+}
+
+TEST_CASE("checkpoint: sizes of a mixer that the weights cannot have") {
+  std::vector<MixerConfig> mixers = small_mixers(9);
+  mixers.push_back(TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                                .max_positions = 5});
+  mixers.push_back(AftConfig{.max_len = 9, .factor_rank = 2});
+  mixers.push_back(AftConfig{.form = AftForm::conv, .window = 3});
+  int refused = 0;
+  for (const MixerConfig& mixer : mixers) {
+    const LanguageModelConfig usual = small_model(mixer);
+    LanguageModelConfig damaged = usual;
+    auto damage = [&]<class Value>(Value& value, const Field& field, const auto&...) {
+      if constexpr (std::is_same_v<Value, int64_t> ||
+                    std::is_same_v<Value, std::optional<int64_t>>) {
+        const std::optional<int64_t> size = value;
+        if (!size) return;
+        value = *size + 1;
+        if (parameter_count(new_model(damaged)) != parameter_count(new_model(usual)))
+          for (int64_t large : {25'000'000, 1'000'000'000}) {
+            value = large;
+            std::string reason = refused_cheaply(usual, [&](auto& config) { config = damaged; });
+            CAPTURE(std::string(type_of(mixer)));
+            CAPTURE(std::string(field.name));
+            CAPTURE(reason);
+            CHECK(reason.starts_with("the config asks for more parameters than the "));
+            ++refused;
+          }
+        value = *size;
+      }
+    };
+    fields_of(damaged.mixer, damage);
+  }
+  CHECK(refused >= 2 * 9);
 }
 
 TEST_CASE("checkpoint: parameters that are to be loaded are neither drawn nor too many") {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "nn/models/config.h"
+#include "tests/support/small_mixers.h"
 
 using namespace shiftgrad;
 
@@ -36,7 +37,6 @@ TEST_CASE("a model's config can be written and read back") {
        {R"({"type": "multi_head_attention", "position": "rope", "window": 3, "bias": false})",
         R"({"type": "relative_multi_head_attention", "max_positions": 9, "causal": false})",
         R"({"type": "relative_global_attention", "max_seq": 9, "bidirectional": true})",
-        R"({"type": "shaw_attention", "max_distance": 0, "key_positions": false})",
         R"({"type": "transformer_xl_attention", "d_head": 3, "clamp_len": 4})",
         R"({"type": "aft", "form": "conv", "window": 3})",
         R"({"type": "local_rnn", "window": 3, "cell": "lstm"})"}) {
@@ -53,6 +53,32 @@ TEST_CASE("a model's config can be written and read back") {
     std::istringstream keys(mixer.substr(1, mixer.size() - 2));
     for (std::string key; std::getline(keys, key, ',');)
       CHECK(written.find(key) != std::string::npos);
+  }
+}
+
+TEST_CASE("each size and each yes or no of a mixer can be written and read back") {
+  for (const MixerConfig& mixer : small_mixers(9)) {
+    LanguageModelConfig model;
+    model.mixer = mixer;
+    int changed = 0;
+    auto change = [&]<class Value>(Value& value, const Field& field, const auto&...) {
+      CAPTURE(std::string(type_of(mixer)));
+      CAPTURE(std::string(field.name));
+      const Value before = value;
+      if constexpr (std::is_same_v<Value, bool>)
+        value = !value;
+      else if constexpr (std::is_same_v<Value, int64_t> ||
+                         std::is_same_v<Value, std::optional<int64_t>>)
+        value = 7;
+      else
+        return;
+      auto read = config_from_json<LanguageModelConfig>(config_to_json(model));
+      CHECK(*find_field<Value>(read.mixer, field.name) == value);
+      value = before;
+      ++changed;
+    };
+    fields_of(model.mixer, change);
+    CHECK(changed > 0);
   }
 }
 

@@ -41,8 +41,8 @@ TEST_CASE("near name: a name of another program leads to the one that means it h
         ", did you mean --tie_embedding false?");
   CHECK(did_you_mean("--same_length", {"--window"}) == "; --window gives every token as many keys");
   CHECK(did_you_mean("n_heads", {"n_head", "n_embd"}) == ", did you mean n_head?");
-  CHECK(did_you_mean("transformer_xl", {"aft", "transformer_xl_attention"}) ==
-        ", did you mean transformer_xl_attention?");
+  CHECK(did_you_mean("attention", {"aft", "multi_head_attention"}) ==
+        ", did you mean multi_head_attention?");
   // Only where that name is.
   CHECK(did_you_mean("--device", {"--out"}).empty());
   CHECK(did_you_mean("--sample", {"generate"}).empty());

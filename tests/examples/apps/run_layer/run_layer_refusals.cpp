@@ -116,12 +116,11 @@ TEST_CASE("run_layer refuses sizes that the case cannot fill before it allocates
   };
   refused("aft", R"({"d_model": 2, "form": "local", "max_len": 3, "window": 4611686018427387904})",
           "aft: window 4611686018427387904, expected at most 1000000000");
-  refused("shaw_attention", R"({"d_model": 2, "n_head": 1, "max_distance": 9223372036854775807})",
-          "shaw_attention: max_distance 9223372036854775807, expected at most 1000000000");
-  refused("shaw_attention", R"({"d_model": 2, "n_head": 1, "max_distance": 900000000})",
-          "more parameters than the 0 values that are there, the next one being [1800000001, 2]");
+  refused("relative_global_attention",
+          R"({"d_model": 2, "n_head": 1, "max_seq": 9223372036854775807})",
+          "relative_global_attention: max_seq 9223372036854775807, expected at most 1000000000");
   refused("relative_global_attention", R"({"d_model": 2, "n_head": 1, "max_seq": 900000000})",
-          "more parameters than the 0 values that are there");
+          "more parameters than the 0 values that are there, the next one being [1, 900000000, 2]");
   refused("language_model",
           R"({"vocab_size": 1, "d_model": 1, "n_layer": 900000000, "n_head": 1, "d_inner": 1,)"
           R"( "mixer": {"type": "aft", "form": "simple"}})",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "nn/models/mixers.h"
 
 using namespace shiftgrad;
 using show_layer::Table;
@@ -255,8 +256,9 @@ TEST_CASE("worked examples refuse what they cannot show") {
   CHECK(error("aft", 17, 2) == "T 17, expected 1 to 16");
   CHECK(error("aft", 3, -1) == "M -1, expected 0 to 16");
   CHECK(error("lstm", 3, 2) == "lstm: no such layer; --help lists them");
-  CHECK(error("transformer_xl", 3, 2) ==
-        "transformer_xl: no such layer, did you mean transformer_xl_attention?");
+  for (const KnownMixer& known : known_mixers())
+    if (std::string name = known.name, type = type_of(known.config); name != type)
+      CHECK(error(name, 3, 2) == name + ": no such layer, did you mean " + type + "?");
   std::string unknown = error("local_rnn:windw=2", 3, 2);
   CHECK(unknown.starts_with("local_rnn: unknown config key \"windw\", expected "));
   CHECK(unknown.ends_with(", did you mean window?"));
