@@ -8,7 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
 /// Computes what the queries pass on, dnum = dy / den and dden = -dnum y, and 0 where dy is 0 even
 /// if y is not a number.
@@ -18,14 +18,14 @@ void pass_on(const Terms& terms, const AftRecord& record, const Tensor& dy, cons
     int64_t ahead = terms.place(0, std::min(i + rows_ahead, terms.p.T - 1));
     prefetch(dy.data() + ahead, terms.strip.width);
     prefetch(record.y.data() + ahead, terms.strip.width);
-    prefetch(record.total.data() + ahead, terms.strip.width);
+    prefetch(record.total<Number>() + ahead, terms.strip.width);
     for (int64_t x = 0; x < terms.vectors; ++x) {
       Pair& pair = *passed.row(x, i);
       pair = Pair{};
       if (i < terms.begin || i >= terms.end) continue;
       int64_t at = terms.place(x, i), left = terms.left(x);
       Vector gradient = load(dy.data() + at, left), y = load(record.y.data() + at, left);
-      Vector num = gradient / load(record.total.data() + at, left);
+      Vector num = gradient / load(record.total<Number>() + at, left);
       pair = {chosen(gradient, -num * y), chosen(gradient, num)};
     }
   }
@@ -60,18 +60,20 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
 
 /// Adds to `received` what the keys of a tile get from its queries, the transpose of mix.
 void spread(const Terms& terms, const Tile& tile, const Rows& passed, const Rows& received) {
-  for (int64_t x = 0; x < terms.vectors; ++x) {
-    Pair from[lanes], *to = received.row(x, tile.keys.begin);
-    std::copy_n(passed.row(x, tile.first), lanes, from);
-    const double* w = tile.weights;
-    for (int64_t j = tile.keys.begin; j < tile.shared; ++j, ++to, w += lanes) {
-      Pair sum = *to;
-      for (int64_t r = 0; r < lanes; ++r) sum.add(w[r], from[r]);
-      *to = sum;
+  for (int64_t x = 0; x < terms.vectors; ++x)
+    for (int64_t first = 0; first < lanes; first += together) {
+      Pair from[together], *to = received.row(x, tile.keys.begin);
+      std::copy_n(passed.row(x, tile.first + first), together, from);
+      const Number* w = tile.weights + first;
+      for (int64_t j = tile.keys.begin; j < tile.shared; ++j, ++to, w += lanes) {
+        Pair sum = *to;
+        for (int64_t r = 0; r < together; ++r) sum.add(w[r], from[r]);
+        *to = sum;
+      }
+      for (int64_t r = 0; r < together; ++r)
+        for (int64_t n = 0; n < own_keys(terms.p, tile, first + r); ++n)
+          to[n].add(w[n * lanes + r], from[r]);
     }
-    for (int64_t r = 0; r < lanes; ++r)
-      for (int64_t n = 0; n < own_keys(terms.p, tile, r); ++n) to[n].add(w[n * lanes + r], from[r]);
-  }
 }
 
 /// Computes what a tile's biases get, [keys, lanes]. The weights that may be 0 are the terms of a
@@ -94,7 +96,7 @@ bool bias_gradients(const Terms& terms, const Tile& tile, const Rows& passed, Ve
     }
     // A key that a query does not see has the weight 0, and may be anything.
     *gradients = chosen(*w, *w * sums_of_lanes(sums));
-    spoilt += *gradients * 0.0;
+    spoilt += *gradients * Number{0};
   }
   for (int64_t r = 0; r < lanes; ++r)
     if (spoilt[r] != 0) return false;
@@ -118,11 +120,11 @@ void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, 
     auto add = [&](const OpenGradient& open, auto gradient) HWY_ATTR {
       if (!open) return;
       Scalar* row = open.target.mutable_data() + terms.offset(open.target, j);
-      double beta = static_cast<double>(first ? open.beta : 1);
+      Number beta = static_cast<Number>(first ? open.beta : 1);
       for (int64_t x = 0; x < terms.vectors; ++x, row += lanes) {
         const Pair& term = *terms.row(x, j);
         Pair from = received.row(x, j)->chosen_by(term.den);
-        Vector came = ((from.den == 0) & (from.num == 0)) ? Vector{} : Vector{} + 1.0;
+        Vector came = ((from.den == 0) & (from.num == 0)) ? Vector{} : Vector{} + Number{1};
         Vector sum = padding ? Vector{} : chosen(came, gradient(term, from));
         if (beta != 0) sum += beta * load(row, terms.left(x));
         store(sum, row, terms.left(x));
@@ -134,27 +136,37 @@ void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, 
   }
 }
 
-void backward(const AftProblem& p, const AftStrip& strip, const double* weights,
+void backward(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
               const AftRecord& record, const Tensor& dy, const AftGradients& gradients) {
-  Terms terms(p, strip);
-  Rows passed(terms.vectors, p.blocks() * lanes), received(terms.vectors, p.K);
-  int64_t reached = 0;  // the keys before this one have got a gradient
+  const AftProducts* products = weights.products;
+  Terms terms(p, strip, products);
+  Rows passed(terms.vectors, p.blocks() * lanes, products);
+  Rows received(terms.vectors, p.K, products);
+  // The keys before this one have got a gradient.
+  int64_t reached = strip.begin > p.first_query(strip.b) ? p.end(strip.begin - 1) : 0;
   while (terms.next()) {
     pass_on(terms, record, dy, passed);
-    spread_far(terms, passed, received);
-    for_tiles(terms, weights, [&](const Tile& tile) HWY_ATTR {
-      spread(terms, tile, passed, received);
-      if (gradients.bias)
-        add_bias_gradient(terms, tile, passed, gradients.bias + (tile.weights - weights));
-    });
+    if (products) {
+      products->spread(strip, passed.matrix(), terms.matrix(), received.matrix());
+    } else {
+      spread_far(terms, passed, received);
+      const Number* tiles = weights.of(p, strip);
+      for_tiles(terms, tiles, [&](const Tile& tile) HWY_ATTR {
+        spread(terms, tile, passed, received);
+        if (gradients.bias)
+          add_bias_gradient(terms, tile, passed, gradients.bias + (tile.weights - tiles));
+      });
+    }
     int64_t seen = p.end(terms.end - 1);
     give(terms, received, 0, reached, false, gradients);
     give(terms, received, reached, seen, true, gradients);
     reached = seen;
+    if (!AftRange<Number>::is_endless) break;
   }
-  give(terms, received, reached, p.K, true, gradients);  // where all are padding
+  if (terms.end == p.T)
+    give(terms, received, reached, p.K, true, gradients);  // where all are padding
 }
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();

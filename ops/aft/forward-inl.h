@@ -6,7 +6,7 @@
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
 /// Puts into `sums` those over the keys before each block's window and after it.
 void sum_far(const Terms& terms, const Rows& sums) {
@@ -31,21 +31,22 @@ void sum_far(const Terms& terms, const Rows& sums) {
 
 /// Adds the keys of a tile to the sums of its queries.
 void mix(const Terms& terms, const Tile& tile, const Rows& all) {
-  for (int64_t x = 0; x < terms.vectors; ++x) {
-    Pair sums[lanes];
-    std::copy_n(all.row(x, tile.first), lanes, sums);
-    const Pair* term = terms.row(x, tile.keys.begin);
-    const double* w = tile.weights;
-    for (int64_t j = tile.keys.begin; j < tile.shared; ++j, ++term, w += lanes) {
-      Pair shared = *term;
-      for (int64_t r = 0; r < lanes; ++r) sums[r].add(w[r], shared);
+  for (int64_t x = 0; x < terms.vectors; ++x)
+    for (int64_t first = 0; first < lanes; first += together) {
+      Pair sums[together];
+      std::copy_n(all.row(x, tile.first + first), together, sums);
+      const Pair* term = terms.row(x, tile.keys.begin);
+      const Number* w = tile.weights + first;
+      for (int64_t j = tile.keys.begin; j < tile.shared; ++j, ++term, w += lanes) {
+        Pair shared = *term;
+        for (int64_t r = 0; r < together; ++r) sums[r].add(w[r], shared);
+      }
+      for (int64_t r = 0; r < together; ++r) {
+        for (int64_t n = 0; n < own_keys(terms.p, tile, first + r); ++n)
+          sums[r].add(w[n * lanes + r], term[n]);
+        *all.row(x, tile.first + first + r) = sums[r];
+      }
     }
-    for (int64_t r = 0; r < lanes; ++r) {
-      for (int64_t n = 0; n < own_keys(terms.p, tile, r); ++n)
-        sums[r].add(w[n * lanes + r], term[n]);
-      *all.row(x, tile.first + r) = sums[r];
-    }
-  }
 }
 
 /// y = num / den
@@ -55,22 +56,32 @@ void divide(const Terms& terms, const Rows& sums, AftRecord& record) {
       auto [den, num] = *sums.row(x, i);
       int64_t at = terms.place(x, i), left = terms.left(x);
       store(num / den, record.y.mutable_data() + at, left);
-      store(den, record.total.data() + at, left);
+      store(den, record.total<Number>() + at, left);
     }
 }
 
-void forward(const AftProblem& p, const AftStrip& strip, const double* weights, AftRecord& record) {
-  Terms terms(p, strip);
-  for (int64_t i = 0; i < terms.end; ++i)
-    std::fill_n(record.y.mutable_data() + terms.place(0, i), strip.width, Scalar{0});
-  Rows sums(terms.vectors, p.blocks() * lanes);
+int64_t forward(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
+                AftRecord& record) {
+  const AftProducts* products = weights.products;
+  Terms terms(p, strip, products);
+  if (strip.begin == p.first_query(strip.b))
+    for (int64_t i = 0; i < strip.begin; ++i)
+      std::fill_n(record.y.mutable_data() + terms.place(0, i), strip.width, Scalar{0});
+  Rows sums(terms.vectors, p.blocks() * lanes, products);
   while (terms.next()) {
-    sum_far(terms, sums);
-    for_tiles(terms, weights, [&](const Tile& tile) HWY_ATTR { mix(terms, tile, sums); });
+    if (products) {
+      products->mix(strip, {terms.begin, terms.end}, terms.matrix(), sums.matrix());
+    } else {
+      sum_far(terms, sums);
+      for_tiles(terms, weights.of(p, strip),
+                [&](const Tile& tile) HWY_ATTR { mix(terms, tile, sums); });
+    }
     divide(terms, sums, record);
+    if (!AftRange<Number>::is_endless) break;
   }
+  return terms.end;
 }
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();

@@ -1,5 +1,7 @@
-// The kernel of `kernel.h`, compiled once for each instruction set: foreach_target.h includes this
-// file again and again.
+// The kernel of `kernel.h` whose sums are doubles, compiled once for each instruction set:
+// foreach_target.h includes this file again and again.
+
+#define SHIFTGRAD_AFT_SUMS in_doubles
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/aft/kernel.cpp"
@@ -15,23 +17,23 @@
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_doubles::HWY_NAMESPACE {
 
-const AftKernel& kernel() {
-  static constexpr AftKernel all = {lanes, make_weights, forward, backward, step};
+const AftKernel<double>& kernel() {
+  static constexpr AftKernel<double> all = {lanes, make_weights, forward, backward, step};
   return all;
 }
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_doubles::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_doubles {
 
 SHIFTGRAD_DISPATCH(kernel);
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_doubles
 
 #endif

@@ -4,7 +4,7 @@
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
 /// Sums over keys that come one by one, relative to the greatest so far.
 struct Sums {
@@ -12,7 +12,8 @@ struct Sums {
 
   HWY_INLINE void add(Vector key, Vector value) {
     Vector rise = key - greatest, ratio = exp(rise < 0 ? rise : -rise);
-    Vector kept = rise > 0 ? ratio : Vector{} + 1.0, weight = rise > 0 ? Vector{} + 1.0 : ratio;
+    Vector one = Vector{} + Number{1};
+    Vector kept = rise > 0 ? ratio : one, weight = rise > 0 ? one : ratio;
     den = kept * den + weight;
     num = kept * chosen(kept, num) + weight * chosen(weight, value);
     greatest = rise > 0 ? key : greatest;
@@ -58,6 +59,6 @@ void step(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tenso
   }
 }
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "ops/aft/products.h"
 #include "ops/aft/terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
+
+/// The queries of a block that are summed up together, so that their sums stay in registers.
+constexpr int64_t together = std::min<int64_t>(lanes, 8);
 
 /// A block of queries with some keys of its window, few enough to stay in the nearest cache.
 constexpr int64_t most_keys = 64;
@@ -16,12 +20,12 @@ struct Tile {
   int64_t block, first;  // the block's first query
   Span keys;
   int64_t shared;         // the key after those that all queries of the block see
-  const double* weights;  // [keys, lanes]
+  const Number* weights;  // [keys, lanes]
 };
 
 /// Calls body(tile) for all tiles of the queries at hand.
 template <class Body>
-HWY_INLINE void for_tiles(const Terms& terms, const double* weights, Body body) {
+HWY_INLINE void for_tiles(const Terms& terms, const Number* weights, Body body) {
   const AftProblem& p = terms.p;
   auto [first, end] = terms.blocks();
   int64_t seen = p.end(terms.end - 1);
@@ -43,6 +47,6 @@ HWY_INLINE int64_t own_keys(const AftProblem& p, const Tile& tile, int64_t r) {
   return std::min(tile.keys.end, p.end(tile.first + r)) - tile.shared;
 }
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();

@@ -7,12 +7,12 @@
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
-bool make_weights(const AftProblem& p, int64_t group, int64_t block, double* to) {
+bool make_weights(const AftProblem& p, int64_t group, int64_t block, Number* to) {
   Span window = p.window(block);
   const Dims& strides = p.band.bias.layout().strides;
-  std::fill_n(to, window.size() * lanes, 0.);
+  std::fill_n(to, window.size() * lanes, Number{0});
   bool fit = true;
   int64_t begin = block * lanes, end = std::min(p.T, begin + lanes);
   for (int64_t i = begin; i < end; ++i) {
@@ -20,8 +20,8 @@ bool make_weights(const AftProblem& p, int64_t group, int64_t block, double* to)
     const Scalar* w =
         p.band.bias.data() + group * strides[0] + i * strides[1] - p.first(i) * strides[2];
     for (int64_t j = band.begin; j < band.end; ++j) {
-      double bias = static_cast<double>(w[j * strides[2]]);
-      fit &= std::abs(bias) <= greatest_bias;
+      Number bias = static_cast<Number>(w[j * strides[2]]);
+      fit &= std::abs(bias) <= AftRange<Number>::bias;
       to[(j - window.begin) * lanes + i - begin] = bias;
     }
   }
@@ -33,6 +33,6 @@ bool make_weights(const AftProblem& p, int64_t group, int64_t block, double* to)
   return fit;
 }
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
