@@ -85,7 +85,7 @@ MUTANTS = [
     Mutant("AFT's cached values are not reordered", "nn/aft_cache.cpp", "  values_.reorder(members);\n", ""),
     Mutant("AFT's cached keys are not reordered", "nn/aft_cache.cpp", "  keys_.reorder(members);\n", ""),
     Mutant("AFT's sums are not reordered", "nn/aft_cache.cpp", "    sums_ = std::move(chosen);\n", ""),
-    Mutant("biases of AFT beyond their bound", "ops/aft/problem.cpp", "  if (!fit) return std::nullopt;\n", "", "ops/aft*"),
+    Mutant("biases of AFT beyond their bound", "ops/aft/passes.cpp", "  if (!fit) return std::nullopt;\n", "", "ops/aft*"),
     Mutant("no dropout of the embedding", "nn/models/token_embedding.cpp", "return context.drop(x, config.dropout);",
            "return x;", "nn/models/*"),
     Mutant("no dropout before the output", "nn/models/language_model.cpp",

@@ -1,6 +1,6 @@
 #pragma once
 
-// The sums of `aft_mix`, in double precision. With t_j = e^(k_j - m) for one number m in each
+// The sums of `aft_mix`, in doubles or in floats. With t_j = e^(k_j - m) for one number m in each
 // channel, which cancels,
 //
 //     den_i = Σ_j e^w_ij t_j       num_i = Σ_j e^w_ij t_j v_j       y_i = num_i / den_i
@@ -23,6 +23,11 @@
 //     terms is e^0 and biases lie within ±200. Numbers in double reach e^±708.
 //   - Where a bias lies beyond ±200, composed_aft does the work.
 //
+// While products round to bfloat16, sums are floats, and those of wide bands are products
+// (`products.h`). Floats reach e^±87, so they take biases within ±16, keys up to m + 32 and values
+// up to 1e12, and keep the m of the first query. In each strip, the first query that sees more and
+// all behind it are left to doubles, so that the choice depends on keys that a query sees, too.
+//
 // The backward pass makes the terms again and is the transpose of the forward pass: with
 // dnum_i = dy_i / den_i and dden_i = -dnum_i y_i, which are 0 where dy_i is,
 //
@@ -30,8 +35,10 @@
 //     dw_ij = e^w_ij Σ (dden_i t_j + dnum_i t_j v_j)     over the channels of a group
 //
 // Time O(B C (K + T (n + R))) and memory O(B T C + G T (n + R)) for blocks of R = 8 queries with
-// AVX-512, and O(K) numbers for each thread.
+// AVX-512, and O(K) numbers for each thread. Floats have R = 16.
 
+#include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "core/machine/allocator.h"
@@ -40,8 +47,21 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The greatest size of a position bias, and how far above m a key may lie.
-inline constexpr double greatest_bias = 200, greatest_rise = 200;
+/// What sums of a Number take: biases of this size, keys that lie this far above m, and values of
+/// this size.
+template <class Number>
+struct AftRange;
+template <>
+struct AftRange<double> {
+  static constexpr double bias = 200, rise = 200, value = HUGE_VAL;
+  /// Whether queries that see more begin anew with another m, and none is left to others.
+  static constexpr bool is_endless = true;
+};
+template <>
+struct AftRange<float> {
+  static constexpr float bias = 16, rise = 32, value = 1e12f;
+  static constexpr bool is_endless = false;
+};
 
 struct Span {
   int64_t begin, end;
@@ -50,16 +70,31 @@ struct Span {
 
 /// Neighbouring channels of one batch member, all of one group: what a task works on.
 struct AftStrip {
-  int64_t b, group, channel, width;
+  int64_t number, b, group, channel, width;
+  int64_t begin;  ///< the first query to compute: its batch member's first one that sees a key
 };
 inline constexpr int64_t widest_strip = 64;
 
 struct AftProblem;
+class AftProducts;
 
 /// What the forward pass leaves for the backward pass.
 struct AftRecord {
-  Tensor y;                    // [B, T, C]
-  CachedVector<double> total;  // den [B, T, C], of queries that see a key
+  Tensor y;  // [B, T, C]
+  /// den [B, T, C] of queries that see a key, in the Number that it was summed up in.
+  std::tuple<CachedVector<double>, CachedVector<float>> totals;
+  /// Whether floats did the queries of each strip before its `begin`.
+  bool in_floats = false;
+  std::vector<AftStrip> strips;
+
+  template <class Number>
+  Number* total() {
+    return std::get<CachedVector<Number>>(totals).data();
+  }
+  template <class Number>
+  const Number* total() const {
+    return std::get<CachedVector<Number>>(totals).data();
+  }
 };
 
 /// Where the gradients of a strip are added; `bias` has the places of the weights, or is null.
@@ -68,26 +103,44 @@ struct AftGradients {
   Scalar* bias;
 };
 
-/// The kernel for one instruction set.
+/// The weights e^w of all groups: in blocks, or as products take them.
+template <class Number>
+struct AftWeights {
+  CachedVector<Number> tiles{};
+  const AftProducts* products = nullptr;
+
+  /// Returns the weights of a strip's group.
+  const Number* of(const AftProblem& p, const AftStrip& strip) const;
+};
+
+/// The kernel for one instruction set, with vectors of Numbers.
+template <class Number>
 struct AftKernel {
   int64_t rows;
   /// Computes e^w of one block in one group, [window, R]; 0 where a query does not see the key.
-  /// Returns whether all biases lie within greatest_bias.
-  bool (*weights)(const AftProblem& p, int64_t group, int64_t block, double* to);
-  /// Computes y and den of a strip, from the weights of its group.
-  void (*forward)(const AftProblem& p, const AftStrip& strip, const double* weights,
-                  AftRecord& record);
-  /// Adds to the gradients of a strip, given the gradient of y.
-  void (*backward)(const AftProblem& p, const AftStrip& strip, const double* weights,
+  /// Returns whether all biases lie within the range.
+  bool (*weights)(const AftProblem& p, int64_t group, int64_t block, Number* to);
+  /// Computes y and den of a strip, up to the query that it returns: T, or the first that sees what
+  /// is beyond the range of floats.
+  int64_t (*forward)(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
+                     AftRecord& record);
+  /// Adds to the gradients of a strip what the same queries give, for the gradient dy of y.
+  void (*backward)(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
                    const AftRecord& record, const Tensor& dy, const AftGradients& gradients);
-  /// Computes y of a strip for queries that come one after the other, as aft_step says.
-  void (*step)(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y);
+  /// Computes y of a strip for queries that come one after the other, as aft_step says. Its sums
+  /// are doubles, so floats have none.
+  void (*step)(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y) = {};
 };
 
-namespace aft {
-/// Returns the kernel for this CPU.
-extern const AftKernel& (*const kernel)();
-}  // namespace aft
+// Each returns the kernel for this CPU.
+namespace aft::in_doubles {
+using Number = double;
+extern const AftKernel<double>& (*const kernel)();
+}  // namespace aft::in_doubles
+namespace aft::in_floats {
+using Number = float;
+extern const AftKernel<float>& (*const kernel)();
+}  // namespace aft::in_floats
 
 /// A call of aft_mix, whose tensors `check_aft` has let through.
 struct AftProblem {
@@ -96,10 +149,11 @@ struct AftProblem {
   Visibility visibility;
   int64_t B = key.size(0), K = key.size(1), C = key.size(2);
   int64_t G = band.bias.size(0), T = band.bias.size(1), n = band.bias.size(2);
-  const AftKernel& kernel = aft::kernel();
-  int64_t rows = kernel.rows;                   // R
-  int64_t block_size = widest_window() * rows;  // room for the weights of a block
+  int64_t rows = aft::in_doubles::kernel().rows;  // R
+  int64_t block_size = widest_window() * rows;    // room for the weights of a block
 
+  /// Returns the problem cut into blocks of another R.
+  AftProblem in_blocks_of(int64_t queries) const;
   int64_t first(int64_t i) const { return band.start + band.step * i; }
   /// The key after the last one that query i may see.
   int64_t end(int64_t i) const { return visibility.sight.causal ? K - T + i + 1 : K; }
@@ -119,6 +173,11 @@ struct AftProblem {
   int64_t widest_window() const;
   std::vector<AftStrip> strips() const;
 };
+
+template <class Number>
+const Number* AftWeights<Number>::of(const AftProblem& p, const AftStrip& strip) const {
+  return tiles.data() + strip.group * p.group_size();
+}
 
 /// Returns x [B, K, C], or a copy where its channels do not lie side by side.
 Tensor with_own_rows(const Tensor& x);

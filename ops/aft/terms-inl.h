@@ -1,4 +1,4 @@
-// What the kernel of AFT adds up: the terms of keys, and the tiles in which queries meet them.
+// The terms of keys, which the kernel of AFT adds up.
 //
 // A kernel includes this once for each instruction set, so there is no guard.
 
@@ -7,13 +7,14 @@
 #include <limits>
 
 #include "core/machine/allocator.h"
+#include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 #include "ops/aft/kernel.h"
 #include "ops/aft/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
 /// What belongs to den and to num, for a vector of channels: the terms t and t v of a key, sums
 /// over these, or the gradients of sums.
@@ -24,7 +25,7 @@ struct Pair {
     den += x.den;
     num += x.num;
   }
-  HWY_INLINE void add(double weight, const Pair& x) {
+  HWY_INLINE void add(Number weight, const Pair& x) {
     den += weight * x.den;
     num += weight * x.num;
   }
@@ -34,14 +35,28 @@ struct Pair {
   }
 };
 
-/// For each vector of channels, the pairs of `count` keys or queries.
+/// For each vector of channels, the pairs of `count` keys or queries. Those of a key or query lie
+/// side by side where they are a row of a matrix, which then begins with zeros.
 struct Rows {
-  int64_t count;
+  int64_t vectors, count, vector_step, row_step;
   CachedArray<Pair> pairs;
 
-  Rows(int64_t vectors, int64_t of_each) : count(of_each), pairs(vectors * of_each) {}
+  Rows(int64_t for_vectors, int64_t of_each, bool in_matrix)
+      : vectors(for_vectors),
+        count(of_each),
+        vector_step(in_matrix ? 1 : of_each),
+        row_step(in_matrix ? for_vectors : 1),
+        pairs(for_vectors * of_each) {
+    if (in_matrix) std::fill_n(pairs.data(), vectors * count, Pair{});
+  }
 
-  Pair* row(int64_t x, int64_t n) const { return pairs.data() + x * count + n; }
+  Pair* row(int64_t x, int64_t n) const {
+    return pairs.data() + x * vector_step + n * row_step;
+  }
+  /// The matrix [count, 2 · lanes · vectors], where Numbers are Scalars.
+  Matrix matrix() const {
+    return Matrix::row_major(reinterpret_cast<Scalar*>(pairs.data()), count, 2 * lanes * vectors);
+  }
 };
 
 /// The terms of all keys that the queries begin … end-1 see, relative to one m.
@@ -51,12 +66,14 @@ class Terms {
   const AftStrip& strip;
   int64_t vectors, begin = 0, end;
 
-  Terms(const AftProblem& problem, const AftStrip& of)
+  Terms(const AftProblem& problem, const AftStrip& of, bool in_matrix)
       : p(problem),
         strip(of),
         vectors(divide_up(of.width, lanes)),
-        end(problem.first_query(of.b)),
-        rows_(vectors, problem.K) {}
+        end(of.begin),
+        rows_(vectors, problem.K, in_matrix) {}
+
+  Matrix matrix() const { return rows_.matrix(); }
 
   Pair* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
   Span blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
@@ -79,6 +96,10 @@ class Terms {
     if (begin == p.T) return false;
     int64_t keys = p.end(begin);
     choose_reference(keys);
+    if (!Range::is_endless && !begins_within_range(keys)) {
+      end = begin;
+      return false;
+    }
     for (int64_t j = 0; j < keys; ++j) make(j);
     for (++end; end < p.T; ++end)
       for (; keys < p.end(end); ++keys) {
@@ -89,8 +110,11 @@ class Terms {
   }
 
  private:
+  using Range = AftRange<Number>;
+
   Rows rows_;
   Vector reference_[widest_strip / lanes];  // m
+  static constexpr Scalar least = std::numeric_limits<Scalar>::lowest();
   Scalar limit_[widest_strip];              // the greatest key for which m will do
 
   const Scalar* token(const Tensor& from, int64_t j) const { return from.data() + offset(from, j); }
@@ -99,7 +123,7 @@ class Terms {
   }
 
   void choose_reference(int64_t keys) {
-    for (Vector& m : reference_) m = Vector{} - std::numeric_limits<double>::infinity();
+    for (Vector& m : reference_) m = Vector{} - std::numeric_limits<Number>::infinity();
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t x = 0; x < vectors && !p.is_padding(strip.b, j); ++x) {
         Vector k = load_row(p.key, x, j), m = reference_[x];
@@ -107,15 +131,26 @@ class Terms {
         reference_[x] = kept ? m : k;
       }
     for (int64_t c = 0; c < strip.width; ++c)
-      limit_[c] = static_cast<Scalar>(reference_[c / lanes][c % lanes] + greatest_rise);
+      limit_[c] = static_cast<Scalar>(reference_[c / lanes][c % lanes] + Range::rise);
+  }
+
+  /// Whether m is finite, and the first `keys` keys fit.
+  bool begins_within_range(int64_t keys) const {
+    auto is_finite = [](Scalar x) { return std::isfinite(x); };
+    bool within = std::all_of(limit_, limit_ + strip.width, is_finite);
+    for (int64_t j = 0; j < keys; ++j) within = within && fits(j);
+    return within;
   }
 
   bool fits(int64_t j) const {
     if (p.is_padding(strip.b, j)) return true;
-    const Scalar* k = token(p.key, j);
+    const Scalar *k = token(p.key, j), *v = token(p.value, j);
     int unfit = 0;
     for (int64_t c = 0; c < strip.width; ++c)
-      unfit += !(k[c] <= limit_[c]) & !std::isnan(limit_[c]);
+      if constexpr (Range::is_endless)
+        unfit += !(k[c] <= limit_[c]) & !std::isnan(limit_[c]);
+      else
+        unfit += !(k[c] <= limit_[c]) + !((std::abs(v[c]) <= Range::value) | (k[c] < least));
     return unfit == 0;
   }
 
@@ -130,34 +165,6 @@ class Terms {
   }
 };
 
-/// A block of queries with some keys of its window, few enough to stay in the nearest cache.
-constexpr int64_t most_keys = 64;
-struct Tile {
-  int64_t block, first;  // the block's first query
-  Span keys;
-  int64_t shared;         // the key after those that all queries of the block see
-  const double* weights;  // [keys, lanes]
-};
-
-/// Calls body(tile) for all tiles of the queries at hand.
-template <class Body>
-HWY_INLINE void for_tiles(const Terms& terms, const double* weights, Body body) {
-  const AftProblem& p = terms.p;
-  auto [first, end] = terms.blocks();
-  int64_t seen = p.end(terms.end - 1);
-  for (int64_t begin = 0; begin < seen; begin += most_keys) {
-    while (first < end && p.window(first).end <= begin) ++first;
-    for (int64_t block = first; block < end; ++block) {
-      Span window = p.window(block);
-      if (window.begin >= begin + most_keys) break;
-      Span keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
-      if (keys.size() <= 0) continue;
-      body(Tile{block, block * lanes, keys, std::clamp(p.end(block * lanes), keys.begin, keys.end),
-                weights + block * p.block_size + (keys.begin - window.begin) * lanes});
-    }
-  }
-}
-
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();

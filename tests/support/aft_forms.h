@@ -106,13 +106,16 @@ struct Expected {
   Values y, dkey, dvalue, dbias;
   /// As dbias, of the sizes of what is subtracted there: all of it where a query sees one key only.
   Values bias_terms;
+  /// As dkey, of the sizes of what is subtracted there.
+  Values key_terms;
 
   explicit Expected(const Inputs& in)
       : y({in.B(), in.T, in.C()}),
         dkey(in.key.shape()),
         dvalue(in.key.shape()),
         dbias(in.bias.shape()),
-        bias_terms(in.bias.shape()) {
+        bias_terms(in.bias.shape()),
+        key_terms(in.key.shape()) {
     for (int64_t b = 0; b < in.B(); ++b)
       for (int64_t i = 0; i < in.T; ++i)
         for (int64_t c = 0; c < in.C(); ++c) add(in, b, i, c);
@@ -148,10 +151,12 @@ struct Expected {
       auto through_key = static_cast<double>(through * (number(in.value, j) - mixed));
       dvalue(b, j, c) += static_cast<double>(through);
       dkey(b, j, c) += through_key;
+      auto sizes = static_cast<double>(
+          std::abs(through) * (std::abs(number(in.value, j)) + std::abs(mixed)));
+      key_terms(b, j, c) += sizes;
       if (!in_band(j)) continue;
       dbias(group, i, j - first) += through_key;
-      bias_terms(group, i, j - first) += static_cast<double>(
-          std::abs(through) * (std::abs(number(in.value, j)) + std::abs(mixed)));
+      bias_terms(group, i, j - first) += sizes;
     }
   }
 };

@@ -1,0 +1,64 @@
+// The sums of queries that come one after the other.
+//
+// A kernel includes this below `tiles-inl.h`, once for each instruction set.
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
+
+/// Sums over keys that come one by one, relative to the greatest so far.
+struct Sums {
+  Vector greatest, den, num;
+
+  HWY_INLINE void add(Vector key, Vector value) {
+    Vector rise = key - greatest, ratio = exp(rise < 0 ? rise : -rise);
+    Vector one = Vector{} + Number{1};
+    Vector kept = rise > 0 ? ratio : one, weight = rise > 0 ? one : ratio;
+    den = kept * den + weight;
+    num = kept * chosen(kept, num) + weight * chosen(weight, value);
+    greatest = rise > 0 ? key : greatest;
+  }
+};
+
+/// A vector of the channels of each token.
+struct Column {
+  const Scalar* first;
+  int64_t stride, left;
+
+  Column(const Tensor& x, const AftStrip& strip, int64_t c)
+      : first(x.data() + strip.b * x.layout().strides[0] + strip.channel + c),
+        stride(x.layout().strides[1]),
+        left(strip.width - c) {}
+
+  HWY_INLINE Vector operator[](int64_t token) const { return load(first + token * stride, left); }
+};
+
+void step(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y) {
+  const Dims& strides = p.band.bias.layout().strides;
+  const Scalar* biases = p.band.bias.data() + strip.group * strides[0];
+  for (int64_t c = 0; c < strip.width; c += lanes) {
+    const Column key(p.key, strip, c), value(p.value, strip, c);
+    double* past = sums.values.data() + 3 * strip.b * p.C + strip.channel + c;
+    int64_t j = 0, left = key.left;
+    Sums far{load(past, left), load(past + p.C, left), load(past + 2 * p.C, left)};
+    Scalar* to = y.mutable_data() + strip.b * p.T * p.C + strip.channel + c;
+    for (int64_t i = 0; i < p.T; ++i, to += p.C) {
+      Span band = p.biased(i);
+      for (; j < band.begin; ++j) far.add(key[j], value[j]);
+      const Scalar* w = biases + i * strides[1] - p.first(i) * strides[2];
+      Sums all = far;
+      for (int64_t n = band.begin; n < p.end(i); ++n) {
+        double bias = n < band.end ? static_cast<double>(w[n * strides[2]]) : 0;
+        all.add(key[n] + bias, value[n]);
+      }
+      store(all.num / all.den, to, left);
+    }
+    store(far.greatest, past, left);
+    store(far.den, past + p.C, left);
+    store(far.num, past + 2 * p.C, left);
+  }
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();

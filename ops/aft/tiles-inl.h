@@ -1,0 +1,52 @@
+// The tiles in which queries meet the keys of their window.
+//
+// A kernel includes this once for each instruction set, so there is no guard.
+
+#include <algorithm>
+
+#include "ops/aft/products.h"
+#include "ops/aft/terms-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
+
+/// The queries of a block that are summed up together, so that their sums stay in registers.
+constexpr int64_t together = std::min<int64_t>(lanes, 8);
+
+/// A block of queries with some keys of its window, few enough to stay in the nearest cache.
+constexpr int64_t most_keys = 64;
+struct Tile {
+  int64_t block, first;  // the block's first query
+  Span keys;
+  int64_t shared;         // the key after those that all queries of the block see
+  const Number* weights;  // [keys, lanes]
+};
+
+/// Calls body(tile) for all tiles of the queries at hand.
+template <class Body>
+HWY_INLINE void for_tiles(const Terms& terms, const Number* weights, Body body) {
+  const AftProblem& p = terms.p;
+  auto [first, end] = terms.blocks();
+  int64_t seen = p.end(terms.end - 1);
+  for (int64_t begin = 0; begin < seen; begin += most_keys) {
+    while (first < end && p.window(first).end <= begin) ++first;
+    for (int64_t block = first; block < end; ++block) {
+      Span window = p.window(block);
+      if (window.begin >= begin + most_keys) break;
+      Span keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
+      if (keys.size() <= 0) continue;
+      body(Tile{block, block * lanes, keys, std::clamp(p.end(block * lanes), keys.begin, keys.end),
+                weights + block * p.block_size + (keys.begin - window.begin) * lanes});
+    }
+  }
+}
+
+/// The number of keys of a tile that query r of its block sees, beyond those that all see.
+HWY_INLINE int64_t own_keys(const AftProblem& p, const Tile& tile, int64_t r) {
+  return std::min(tile.keys.end, p.end(tile.first + r)) - tile.shared;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();

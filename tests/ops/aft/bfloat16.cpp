@@ -1,0 +1,193 @@
+// aft_mix while products round to bfloat16: in floats, by products where the band is wide, and in
+// doubles from the first query on that sees what floats do not take.
+
+#include "core/machine/parallel.h"
+#include "ops/aft.h"
+#include "tests/support/aft_forms.h"
+#include "tests/support/every_instruction_set.h"
+#include "tests/support/in_bfloat16.h"
+#include "tests/support/specials.h"
+
+namespace shiftgrad::test::aft_forms {
+
+namespace {
+
+/// A numerator and a denominator each have two factors that are rounded by up to 2^-9.
+const double rounded = std::ldexp(1, -7);
+
+/// Whether the form's sums are products, as ops/aft/products.h says.
+bool is_wide(const Form& form, int64_t K) { return form.n >= 128 && 4 * form.n >= K; }
+
+void check_rounded(const Inputs& in, double in_floats = easy) {
+  InBfloat16 rounds;
+  Expected expected(in);
+  if (!is_wide(in.form, in.K())) return check(in, expected, false, in_floats);
+  CAPTURE(in.form.name);
+  CAPTURE(in.T);
+  Pass pass(in);
+  CHECK(is_close(pass.y, expected.y, rounded));
+  CHECK(is_close(pass.dvalue, expected.dvalue, rounded));
+  CHECK(is_close(pass.dkey, expected.dkey, rounded, greatest(expected.key_terms)));
+  CHECK(is_close(pass.dbias, expected.dbias, rounded, greatest(expected.bias_terms)));
+}
+
+bool same_bits(const Pass& a, const Pass& b) {
+  return test::same_bits(a.y, b.y) && test::same_bits(a.dkey, b.dkey) &&
+         test::same_bits(a.dvalue, b.dvalue) && test::same_bits(a.dbias, b.dbias);
+}
+
+}  // namespace
+
+TEST_CASE("aft_mix in bfloat16: within the rounding of products, or for narrow bands of floats") {
+  by_hardware_and_software([] {
+    for (int64_t T : {1, 31, 33, 130, 200})
+      for (const Form& form : every_form(5, T)) {
+        RandomValues random(181);
+        check_rounded(Inputs(form, 2, 5, T, 3, random));
+      }
+    for (const Form& form : every_form(0, 140)) {
+      RandomValues random(182);
+      check_rounded(Inputs(form, 1, 0, 140, 72, random));
+    }
+  });
+}
+
+TEST_CASE("aft_mix in bfloat16: wide bands are rounded, and narrow ones are not in doubles") {
+  for (const Form& form : every_form(5, 130)) {
+    CAPTURE(form.name);
+    RandomValues random(183);
+    Inputs in(form, 2, 5, 130, 72, random);
+    Pass exact(in);
+    InBfloat16 rounds;
+    Pass pass(in);
+    CHECK_FALSE(same_bits(pass, exact));
+    CHECK(is_close(pass.y, Values(exact.y), easy) != is_wide(form, in.K()));
+  }
+}
+
+TEST_CASE("aft_mix in bfloat16: on every instruction set") {
+  on_every_instruction_set([] {
+    for (const Form& form : every_form(3, 40)) {
+      RandomValues random(184);
+      check_rounded(Inputs(form, 2, 3, 40, 72, random));
+    }
+  });
+}
+
+TEST_CASE("aft_mix in bfloat16: padding at the start of the sequence, all over, and of a member") {
+  for (const Form& form : every_form(5, 130))
+    for (int kind : {0, 1, 2}) {
+      RandomValues random(185);
+      Inputs in(form, 2, 5, 130, 3, random);
+      in.pad([&](int64_t b, int64_t j) {
+        return kind == 0 ? j < 40 : kind == 1 ? j % 5 == 2 : b == 1;
+      });
+      check_rounded(in);
+      InBfloat16 rounds;
+      Pass before(in);
+      for (int64_t n = 0; n < 2 * in.K(); ++n)
+        if (in.padding->values[static_cast<size_t>(n)])
+          in.set(n / in.K(), n % in.K(), not_a_number, infinity);
+      CHECK(same_bits(Pass(in), before));
+    }
+}
+
+TEST_CASE("aft_mix in bfloat16: keys and values of any range, from any query on") {
+  for (const Form& form : every_form(5, 130))
+    for (int64_t at : {0, 5, 6, 70, 134})
+      for (double by : {-300., -60., 33., 60., 300.}) {
+        CAPTURE(at);
+        CAPTURE(by);
+        RandomValues random(186);
+        Inputs in(form, 2, 5, 130, 3, random);
+        in.move_key(1, at, by);
+        check_rounded(in, hard);
+      }
+  for (const Form& form : every_form(5, 130)) {
+    RandomValues random(187);
+    Inputs climbing(form, 1, 5, 130, 3, random);
+    for (int64_t j = 0; j < 135; ++j) climbing.move_key(0, j, static_cast<double>(j) * 1.2 - 60);
+    check_rounded(climbing, hard);
+    Inputs hundreds(form, 2, 5, 130, 3, random);
+    hundreds.move_keys_by_hundreds();
+    check_rounded(hundreds, hard);
+    Inputs large(form, 2, 5, 130, 3, random);
+    large.set(1, 60, 1, 1e30f);
+    check_rounded(large, hard);
+    Inputs hidden(form, 2, 5, 130, 3, random);
+    hidden.set(1, 60, -infinity, 1);
+    hidden.set(0, 0, -infinity, 1);
+    check_rounded(hidden, hard);
+  }
+}
+
+TEST_CASE("aft_mix in bfloat16: what floats never take has the bits of doubles") {
+  for (const Form& form : every_form(0, 130)) {
+    CAPTURE(form.name);
+    RandomValues random(188);
+    Inputs biases(form, 1, 0, 130, 3, random), values(form, 1, 0, 130, 3, random);
+    for (int64_t n = 0; n < biases.bias.count(); ++n)
+      biases.bias.mutable_data()[n] += static_cast<Scalar>(n % 3 * 60 - 60);
+    values.set(0, 0, 1, 1e30f);
+    for (const Inputs* in : {&biases, &values}) {
+      if (in == &biases && form.n == 0) continue;
+      Pass exact(*in);
+      InBfloat16 rounds;
+      CHECK(same_bits(Pass(*in), exact));
+    }
+  }
+}
+
+TEST_CASE("aft_mix in bfloat16: the future changes no bit, wherever it begins") {
+  constexpr int64_t M = 3, T = 130;
+  InBfloat16 rounds;
+  for (const Form& form : every_form(M, T)) {
+    if (!form.causal) continue;
+    CAPTURE(form.name);
+    for (int64_t now : {1, 31, 96, 100, 129}) {
+      CAPTURE(now);
+      RandomValues random(189);
+      Inputs in(form, 2, M, T, 3, random);
+      silence(in, now);
+      Pass before(in);
+      for (double extreme : {20., 60., 1e4, -1e4, 1e30, -1e30, HUGE_VAL, -HUGE_VAL, double{NAN}}) {
+        CAPTURE(extreme);
+        for (int64_t j = M + now; j < M + T; ++j)
+          for (int64_t b = 0; b < 2; ++b)
+            in.set(b, j, static_cast<Scalar>(extreme), static_cast<Scalar>(extreme));
+        Pass after(in);
+        CHECK(same_past(after.y, before.y, now));
+        CHECK(same_past(after, before, now, M + now));
+      }
+    }
+  }
+}
+
+TEST_CASE("aft_mix in bfloat16: a NaN in one batch member changes no bit of the others") {
+  InBfloat16 rounds;
+  for (const Form& form : every_form(5, 130)) {
+    CAPTURE(form.name);
+    RandomValues random(190);
+    Inputs in(form, 2, 5, 130, 3, random);
+    Pass before(in);
+    in.set(1, 20, not_a_number, 1);
+    Pass after(in);
+    for (auto part : {&Pass::y, &Pass::dkey, &Pass::dvalue})
+      CHECK(test::same_bits(select(after.*part, 0, 0), select(before.*part, 0, 0)));
+  }
+}
+
+TEST_CASE("aft_mix in bfloat16: the same bits on any number of threads") {
+  InBfloat16 rounds;
+  for (const Form& form : every_form(5, 200)) {
+    CAPTURE(form.name);
+    RandomValues random(191);
+    Inputs in(form, 3, 5, 200, 132, random);
+    in.move_key(2, 60, 100);
+    Pass here(in);
+    for (int threads : {1, 2, 4})
+      with_threads(threads, [&] { CHECK(same_bits(Pass(in), here)); });
+  }
+}
+
+}  // namespace shiftgrad::test::aft_forms
