@@ -34,7 +34,7 @@ async function duet(study) {
 <p class="told">${told[name]}</p>
 <div class="roll wide" tabindex="0" role="group" aria-label="Piano roll of the ${name} model">${drawn(chorale(written))}</div>
 <p class="count"><span class="so-far"></span><span class="whole">${counted(chorale(written))}</span>
-<span class="measured">measured in 16 chorales: ${between(`\`${model}\``)}, Bach ${between('Bach, the test text')}</span></p>
+<span class="measured">in 16 chorales ${between(`\`${model}\``)} between eighths, Bach ${between('Bach, the test text')}</span></p>
 </div>`;
   };
   const halves = [];
@@ -51,8 +51,8 @@ ${halves.join('\n')}
 </chorale-duet>
 <figcaption>Four voices, in 16ths. Bach wrote the shaded part. Half of all 16ths are between two eighths, so chance would
 begin 50 % of the notes there, and the second model is not far from it. The first model begins fewer there than Bach,
-since both choose among the likeliest notes only, which have 95 % of the odds together. When it chooses among all notes,
-it begins ${between('`music_transformer`, `--top_p 1`')} there. Both models have ${million} million numbers and
+since the models choose among the likeliest notes only, which have 95 % of the odds together. When it chooses among all
+notes, it begins ${between('`music_transformer`, `--top_p 1`')} there. Both models have ${million} million numbers and
 learned from the same chorales in as many steps.
 <a href="music.html">The chapter on music</a> says why one of them keeps the beat.</figcaption>
 </figure>`;
