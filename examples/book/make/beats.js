@@ -190,7 +190,7 @@ const draw = {
     const products = Object.values(terms).map(({ product, means }) => `<tspan class="math ${means}">${product}</tspan>`);
     return sentence({ asking: asks }) +
       each(places.slice(0, asks), (j) =>
-        appears(asks - j, arc(asks, j, 24 * (asks - j), 'weighs', decimals(20 * weights(asks)[j])))) +
+        appears(asks - j, arc(asks, j, 24 * (asks - j), 'weighs', decimals(1 + 18 * weights(asks)[j])))) +
       label(184, 'one pass') + weights_of(170, 0) +
       appears(8, label(218, 'memory', 'means-memory') + weights_of(204, 1)) +
       `<text class="formula" x="${width / 2}" y="268">score = (${products.join(' + ')}) / √<tspan class="math">D</tspan></text>`;

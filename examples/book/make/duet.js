@@ -25,7 +25,7 @@ async function answers(study, requests) {
 async function duet(study) {
   const { chorale, counted, drawn, models, request } = await page_module('two_models.js');
   const measured = (row, column) => result('bach', 'book', row, column);
-  const off_beat = (row) => `${measured(row, 'between')} %`;
+  const between = (row) => `${measured(row, 'between')} %`;
   const million = (measured('`music_transformer`', 'parameters') / 1e6).toFixed(1);
   const one = async ([name, model]) => {
     const file = fs.readFileSync(path.join(folder, `${model}.safetensors`)).toString('base64');
@@ -34,12 +34,13 @@ async function duet(study) {
 <p class="told">${told[name]}</p>
 <div class="roll wide" tabindex="0" role="group" aria-label="Piano roll of the ${name} model">${drawn(chorale(written))}</div>
 <p class="count"><span class="so-far"></span><span class="whole">${counted(chorale(written))}</span>
-<span class="measured">measured in 16 chorales: ${off_beat(`\`${model}\``)} off the beat, Bach ${off_beat('Bach, the test text')}</span></p>
+<span class="measured">in 16 chorales ${between(`\`${model}\``)} between eighths, Bach ${between('Bach, the test text')}</span></p>
 </div>`;
   };
   const halves = [];
   for (const model of Object.entries(models)) halves.push(await one(model));
-  return `<p class="claim">Two models go on from the same two bars of Bach. The difference: one is told how far back each note stands, the other only at which place.</p>
+  return `<p class="claim">Two models go on from the same two bars of Bach. One is told how far back each note stands, the
+other only at which place. A circle marks a note that begins between two eighths.</p>
 <figure>
 <chorale-duet>
 <div class="controls"><button type="button" name="play">Let them play</button>
@@ -48,11 +49,12 @@ async function duet(study) {
 <p class="status" role="status"></p>
 ${halves.join('\n')}
 </chorale-duet>
-<figcaption>Four voices, in 16ths. Bach wrote the shaded part. A note is <i>off the beat</i> here, circled and counted, if it
-begins on a 16th between two eighths; half of all 16ths are such, so chance would give 50 %. What counts is to be close
-to Bach: the first model is a little too regular, and the second one begins its notes about as chance would. Both models have ${million} million numbers and
-learned from the same chorales in as many steps. <a href="music.html">The chapter on music</a> says why one of them keeps
-the beat.</figcaption>
+<figcaption>Four voices, in 16ths. Bach wrote the shaded part. Half of all 16ths are between two eighths, so chance would
+begin 50 % of the notes there, and the second model is not far from it. The first model begins fewer there than Bach,
+since the models choose among the likeliest notes only, which have 95 % of the odds together. When it chooses among all
+notes, it begins ${between('`music_transformer`, `--top_p 1`')} there. Both models have ${million} million numbers and
+learned from the same chorales in as many steps.
+<a href="music.html">The chapter on music</a> says why one of them keeps the beat.</figcaption>
 </figure>`;
 }
 

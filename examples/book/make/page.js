@@ -53,7 +53,7 @@ function doors(chapters) {
   const rows = [
     ['relative', 'Five minutes', 'One sentence, one score, eleven pictures. Matrices are enough to follow.'],
     [chapters.find(({ name }) => name !== 'relative').name, 'The whole book', 'Each variant has a chapter, from the Transformer’s attention on.'],
-    ['blog_posts', 'I come from another page', 'What well-known posts and codes call things, and where they are wrong.'],
+    ['blog_posts', 'I come from another page', 'What well-known posts and code call things, and where they are wrong.'],
   ];
   return `<nav class="doors" aria-label="Where to begin">
 ${rows.map(([name, title, text]) => `<a href="${name}.html"><b>${title}</b> <span>${text}</span></a>`).join('\n')}
@@ -74,16 +74,17 @@ function contents(chapters, opening, reference) {
     summary: 'A book about relative attention and attention-free transformers whose figures run the library they explain.',
     html: `${opening}
 ${doors(chapters)}
-<p class="claim">Each note asks how far back the others stand. One table of numbers, read in other rows, answers for all of them.</p>
+<p class="claim">Each note asks how far back the others stand. One table of numbers answers for all notes:
+the shift brings each number to its note.</p>
 <figure>
 <shift-figure t="4" m="2" way="rel_shift" plain plays></shift-figure>
-<figcaption>Each row is a query, <i>q</i>. A column is a distance, <i>r</i>, at first, and a key, <i>k</i>, in the end: the shift brings every score to its key.
+<figcaption>Each row is a query, <i>q</i>. A column is a distance, <i>r</i>, at first, and a key, <i>k</i>, in the end.
 <a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
 </figure>
-<p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. Most take matrices
-and derivatives for granted; ${numbered('whole_model')} builds a whole model from them. Figures compute their numbers on
-the page with shiftgrad, the C++ library that the book explains, compiled to WebAssembly. The pictures of
-${numbered('relative')} and the first notes above were made with the book, and tests compare them with the library.</p>
+<p>Most chapters take matrices and derivatives for granted; ${numbered('whole_model')} builds a whole model.
+Figures compute their numbers on the page with shiftgrad, the C++ library that the book explains, compiled to
+WebAssembly. The pictures of ${numbered('relative')} and the first notes above were made with the book, and tests
+compare them with the library.</p>
 <ol class="contents">
 ${rows.join('\n')}
 </ol>${reference ? '\n<p>The <a href="reference/index.html">reference</a> has each public header of the library.</p>' : ''}`,

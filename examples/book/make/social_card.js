@@ -58,7 +58,7 @@ function checksum(bytes) {
   return ~sum >>> 0;
 }
 
-/// The picture of the shift: scores by distance, and the same ones by key. Later keys have none.
+/// The picture of the shift: scores by distance, and the same ones by key. Only cells with a key have a colour.
 function card() {
   const pixels = Buffer.alloc(3 * width * height, color('paper'));
   const put = (x, y, shade) => {
@@ -67,9 +67,9 @@ function card() {
   };
   for (let i = 0; i < T; ++i)
     for (let column = 0; column < K; ++column) {
-      const shade = color(`cell-${i}`), y = top + i * cell;
-      put(tables[0] + column * cell, y, shade);
-      put(tables[1] + column * cell, y, column <= M + i ? shade : color('panel'));
+      const shade = (has_key) => color(has_key ? `cell-${i}` : 'panel'), y = top + i * cell;
+      put(tables[0] + column * cell, y, shade(K - 1 - column <= M + i));
+      put(tables[1] + column * cell, y, shade(column <= M + i));
     }
   return png(pixels);
 }

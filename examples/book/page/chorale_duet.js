@@ -1,5 +1,5 @@
-// <chorale-duet>: two models go on from the same two bars, one above the other, and what they begin off the beat is
-// marked and counted. All that it begins with is in the page already (make/duet.js), so that it shows without JavaScript
+// <chorale-duet>: two models go on from the same two bars, one above the other, and notes that they begin between two
+// eighths are marked and counted. All that it begins with is in the page already (make/duet.js), so that it shows without JavaScript
 // and in print; styles hide what has not been played yet.
 
 import { notes_of, quarter, steps_of } from 'book/chorale_notation.js';

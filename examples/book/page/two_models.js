@@ -17,12 +17,12 @@ export const request = (seed) => ({
 /// The chorale so far, by the model's answer.
 export const chorale = ({ text }) => beginning + text.replace(begin, '');
 
-/// The roll of a chorale, with marks where notes begin off the beat.
+/// The roll of a chorale, with marks where notes begin between two eighths.
 export const drawn = (text) => comparing.svg(text, beginning.length, comparing.notes(text, beginning.length) + comparing.marks(text, beginning.length));
 
-/// How many notes a model began before a 16th, and how many of them off the beat, in a sentence.
+/// How many notes a model began before a 16th, and how many of them between two eighths, in a sentence.
 export function counted(text, before = Infinity) {
   const notes = written_notes(text, beginning.length).filter(({ start }) => start < before), off = notes.filter(is_off_beat).length;
   if (!notes.length) return 'no note yet';
-  return `<b>${off}</b> of ${notes.length} notes off the beat: ${(100 * off / notes.length).toFixed(1)} %`;
+  return `<b>${off}</b> of ${notes.length} notes between eighths: ${(100 * off / notes.length).toFixed(1)} %`;
 }

@@ -46,6 +46,20 @@ function delay_requests(milliseconds) {
   Worker.prototype.postMessage = function (...message) { later(() => post.apply(this, message), milliseconds); };
 }
 
+/// A browser all of whose pages, also those that a check opens, wait for as long as a slow machine may need.
+async function launch() {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], timeout: most_wait,
+  });
+  const new_context = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await new_context(options);
+    context.setDefaultTimeout(most_wait);
+    return context;
+  };
+  return browser;
+}
+
 /// Opens a page of the book, for a reader who wants no motion. What goes wrong on it, now or later, is an offence.
 async function open(browser, name, fragment = '') {
   const page = await browser.newPage({ viewport: wide, reducedMotion: 'reduce' });
@@ -55,7 +69,6 @@ async function open(browser, name, fragment = '') {
     if (!/^(file|data|blob):/.test(request.url())) offend(name, `a request to ${request.url()}`);
   });
   if (process.env.DELAY) await page.addInitScript(delay_requests, Number(process.env.DELAY));
-  page.setDefaultTimeout(most_wait);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`file://${path.resolve(book, name)}${fragment}`);
   await page.waitForLoadState('load');
@@ -135,9 +148,7 @@ async function read(browser, name) {
 async function main() {
   fs.mkdirSync(pictures, { recursive: true });
   check_size();
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], timeout: most_wait,
-  });
+  const browser = await launch();
   const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
     .filter((name) => !(name.slice(0, -5) in moved))
     .filter((name) => asked.length === 0 || asked.includes(name.replace('.html', '')));
