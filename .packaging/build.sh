@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds Debian packages of the last commit in the folder $1, or in build-packages: libshiftgrad-dev,
 # shiftgrad-tools and python3-shiftgrad, for the Debian that this runs on. It installs what the build needs,
-# fetches nanobind's source, which Debian 12 does not have, by pip, and has lintian read the result.
+# fetches nanobind's source, which Debian 12 does not have, by pip, and has lintian read the result. REPOSITORY_URL,
+# where it is set, becomes the packages' Homepage.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p "${1:-build-packages}"
@@ -23,5 +24,6 @@ tar -czf "$folder/shiftgrad_$version.orig-nanobind.tar.gz" -C "$folder" nanobind
 tar -xzf "$folder/shiftgrad_$version.orig.tar.gz" -C "$folder"
 mv "$folder/nanobind" "$tree"
 cp -r .packaging/debian "$tree"
+[ -z "${REPOSITORY_URL-}" ] || sed -i "s,^Standards-Version:,Homepage: $REPOSITORY_URL\n&," "$tree/debian/control"
 (cd "$tree" && dpkg-buildpackage -us -uc)
 lintian --fail-on error "$folder"/shiftgrad_*.changes

