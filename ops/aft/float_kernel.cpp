@@ -1,5 +1,18 @@
 // The kernel of `kernel.h` whose sums are floats, compiled once for each instruction set:
-// foreach_target.h includes this file again and again.
+// foreach_target.h includes this file again and again. Products of doubles never round, so the
+// library of doubles has none.
+
+#ifdef SHIFTGRAD_DOUBLE
+
+#include "ops/aft/kernel.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats {
+
+const AftKernel<float>& (*const kernel)() = nullptr;
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats
+
+#else
 
 #define SHIFTGRAD_AFT_SUMS in_floats
 
@@ -34,5 +47,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats {
 SHIFTGRAD_DISPATCH(kernel);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats
+
+#endif
 
 #endif
