@@ -82,13 +82,7 @@ TEST_CASE("attention in a window costs the same for every token") {
 }
 
 TEST_CASE("a limited memory costs the same for every token") {
-  for (const MixerConfig& mixer : small_mixers(40))
-    std::visit(
-        [&](const auto& config) {
-          CAPTURE(std::string(config.type));
-          check_constant_cost(Sized{config, width_in(mixer, 4, 2)}, 25, 25);
-        },
-        mixer);
+  for_small_mixers(40, 4, 2, [](const auto& config) { check_constant_cost(config, 25, 25); });
   check_constant_cost(Sized{TransformerXLAttentionConfig{.clamp_len = 7}, {4, 2}}, 25,
                       25);
   check_constant_cost(

@@ -48,13 +48,7 @@ void check_long(const Config& config, double size = 1, bool causal = true) {
 }  // namespace
 
 TEST_CASE("every mixer over thousands of tokens") {
-  for (const MixerConfig& mixer : small_mixers(length))
-    std::visit(
-        [&](const auto& config) {
-          CAPTURE(std::string(config.type));
-          check_long(Sized{config, width_in(mixer, channels, 1)});
-        },
-        mixer);
+  for_small_mixers(length, channels, 1, [](const auto& config) { check_long(config); });
 }
 
 TEST_CASE("attention over thousands of tokens") {

@@ -12,6 +12,7 @@
 #include "tests/support/exact.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
+#include "tests/support/specials.h"
 #include "tests/support/values.h"
 
 namespace shiftgrad::test::aft_forms {
@@ -69,6 +70,11 @@ struct Inputs {
       move_key(0, j, static_cast<double>(j / 35 * 300));
       move_key(1, j, static_cast<double>(j * 53 % 7 * 150 - 600));
     }
+  }
+  /// One bias in three moves by `by`, and one by as much the other way.
+  void move_biases(double by) const {
+    for (int64_t n = 0; n < bias.count(); ++n)
+      bias.mutable_data()[n] += static_cast<Scalar>(static_cast<double>(n % 3) * by - by);
   }
   void set(int64_t b, int64_t j, Scalar k, Scalar v) const {
     std::fill_n(token(key, b, j), C(), k);
@@ -222,6 +228,12 @@ inline void check_steps(const Inputs& in, double allowed) {
   for (int64_t length : {int64_t{2}, int64_t{7}, in.T}) CHECK(same_bits(stepped(in, length), y));
 }
 
+using test::same_bits;
+inline bool same_bits(const Pass& a, const Pass& b) {
+  return same_bits(a.y, b.y) && same_bits(a.dkey, b.dkey) && same_bits(a.dvalue, b.dvalue) &&
+         same_bits(a.dbias, b.dbias);
+}
+
 /// Whether the first rows of each batch member hold the same bits.
 inline bool same_past(const Tensor& a, const Tensor& b, int64_t rows) {
   auto first = [&](const Tensor& x) { return slice(x, 1, 0, rows); };
@@ -238,6 +250,47 @@ inline bool same_past(const Pass& a, const Pass& b, int64_t queries, int64_t key
 inline void silence(const Inputs& in, int64_t now) {
   for (int64_t b = 0; b < in.B(); ++b)
     std::fill_n(in.token(in.dy, b, now), (in.T - now) * in.C(), Scalar{0});
+}
+
+/// Checks that the tokens from each of `begins` on, whatever they hold, change no bit of y before
+/// them, nor of the gradients of a loss that ignores them.
+inline void check_future(int64_t M, int64_t T, const std::vector<int64_t>& begins,
+                         uint64_t seed) {
+  for (const Form& form : every_form(M, T)) {
+    if (!form.causal) continue;
+    CAPTURE(form.name);
+    for (int64_t now : begins) {
+      CAPTURE(now);
+      RandomValues random(seed);
+      Inputs in(form, 2, M, T, 3, random);
+      silence(in, now);
+      Pass before(in);
+      for (double extreme : {20., 60., 1e4, -1e4, 1e30, -1e30, HUGE_VAL, -HUGE_VAL, double{NAN}}) {
+        CAPTURE(extreme);
+        for (int64_t j = M + now; j < M + T; ++j)
+          for (int64_t b = 0; b < 2; ++b)
+            in.set(b, j, static_cast<Scalar>(extreme), static_cast<Scalar>(extreme));
+        Pass after(in);
+        CHECK(same_past(after.y, before.y, now));
+        CHECK(same_past(after, before, now, M + now));
+      }
+    }
+  }
+}
+
+/// Checks that a NaN in the batch member `ill` of B changes no bit of the others.
+inline void check_members(int64_t B, int64_t ill, int64_t T, uint64_t seed) {
+  for (const Form& form : every_form(5, T)) {
+    CAPTURE(form.name);
+    RandomValues random(seed);
+    Inputs in(form, B, 5, T, 3, random);
+    Pass before(in);
+    in.set(ill, 20, not_a_number, 1);
+    Pass after(in);
+    for (int64_t b = 0; b < B; ++b)
+      for (auto part : {&Pass::y, &Pass::dkey, &Pass::dvalue})
+        if (b != ill) CHECK(same_bits(select(after.*part, 0, b), select(before.*part, 0, b)));
+  }
 }
 
 }  // namespace shiftgrad::test::aft_forms

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -30,6 +33,16 @@ inline std::vector<MixerConfig> small_mixers(int64_t length) {
     mixers.push_back(known.config);
   }
   return mixers;
+}
+
+/// Calls body(config) for each of them, with its width.
+template <class Body>
+void for_small_mixers(int64_t length, int64_t d_model, int64_t n_head, Body body) {
+  for (const MixerConfig& mixer : small_mixers(length)) {
+    CAPTURE(std::string(type_of(mixer)));
+    const Width width = width_in(mixer, d_model, n_head);
+    std::visit([&](const auto& config) { body(Sized{config, width}); }, mixer);
+  }
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
