@@ -13,7 +13,7 @@ other columns follow. Between <!-- ratios FILE NAME CASE… --> and <!-- end of 
 ratio of the cases that begin with one of these words. From <!-- numbers of FILE --> to the end of the paragraph or the
 table's row, each number of two or three digits after the point stands in the tables of FILE. The page of the claims is made
 as a whole. --keep adds the table that a program wrote as CSV, such as the comparison.csv of `char_lm compare`, and says that
-the command made it.
+the command made it; what is empty there is a dash on the page.
 """
 
 import csv
@@ -201,7 +201,8 @@ def keep_csv(results, name, file, command):
         titles, *rows = csv.reader(lines)
     digits = [max(len(row[n].partition(".")[2]) for row in rows) for n in range(len(titles))]
     columns = [{"title": title, "form": f"{{:.{many}f}}"} if many else title for title, many in zip(titles, digits)]
-    rows = [[row[0], *(float(number) if many else int(number) for number, many in zip(row[1:], digits[1:]))] for row in rows]
+    rows = [[row[0], *(None if number == "" else float(number) if many else int(number)
+                       for number, many in zip(row[1:], digits[1:]))] for row in rows]
     keep(results, name, {**measured(command), "columns": [titles[0], *columns[1:]], "rows": rows})
 
 

@@ -2,6 +2,7 @@
 
 import email
 import inspect
+import csv
 import json
 import os
 import re
@@ -70,9 +71,11 @@ class Package(unittest.TestCase):
     def test_bench(self):
         with tempfile.TemporaryDirectory() as folder:
             run = bench("--only", "deberta-v3-base, 512", "--layers", "1", "--minutes", "600", "--threads", "1",
-                        "--json", "figures", cwd=folder)
+                        "--json", "figures", "--csv", "seconds", cwd=folder)
             self.assertEqual(run.returncode, 0, run.stderr)
             report = json.loads(Path(folder, "figures").read_text())
+            with open(Path(folder, "seconds"), newline="") as file:
+                titles, *cases = csv.reader(file)
         self.assertTrue(report["cpu"])
         self.assertIn(report["cpu"], run.stdout)
         lines = [line for line in run.stdout.splitlines() if line.startswith("|")][2:]
@@ -84,6 +87,14 @@ class Package(unittest.TestCase):
         self.assertEqual(", a loss" in lines[0], first["ratio"] < 1)
         for whose in ("own", "shiftgrad"):
             self.assertEqual(first[whose]["seconds"], min(way["seconds"] for way in first["ways"][whose]))
+        self.assertEqual([case[0] for case in cases], [f"DeBERTa-v3-base, 512 tokens, {row['pass']}" for row in report["rows"]])
+        for case, row in zip(cases, report["rows"], strict=True):
+            whole = dict(zip(titles, case, strict=True))
+            least = [min(float(whole[f"{whose}, s, {kind}"]) for kind in ("floats", "autocast"))
+                     for whose in ("its own code", "accelerated")]
+            self.assertEqual(least, [round(row[whose]["seconds"], 2) for whose in ("own", "shiftgrad")])
+            for kind in ("floats", "autocast"):
+                self.assertGreater(float(whole[f"own / accelerated, {kind}"]), 0)
         # ONNX Runtime is the own code's, for inference, where Python has it; else the report says so.
         has = ["ONNX Runtime" in [way["way"] for way in row["ways"]["own"]] for row in report["rows"]]
         self.assertEqual(has, [ways.has_onnx(), False])

@@ -1,9 +1,10 @@
 """Times models of transformers as they are and after sg.accelerate, and measures their memory.
 
-    python -m shiftgrad.bench [--json [FILE]] [--only TEXT…] [--ways TEXT…] [--layers N] [--minutes N]
+    python -m shiftgrad.bench [--json [FILE]] [--csv FILE] [--only TEXT…] [--ways TEXT…] [--layers N] [--minutes N]
                               [--threads N] [--gigabytes N] [--compile]
 
-Prints a table in Markdown, with the CPU; --json writes the figures of each way to compute as well. The models have
+Prints a table in Markdown, with the CPU; --json writes the figures of each way to compute as well, and --csv the
+seconds of the fastest in floats and under autocast. The models have
 the sizes of those that people use, random parameters, and N layers, 2 unless given, so that all is done in under
 ten minutes; with --layers 0 they have all of theirs. Each way has a process of its own, and these take turns where
 their models fit in memory at once. Inference of the models as they are is also by ONNX Runtime, where Python has
@@ -12,6 +13,7 @@ minutes do not suffice for is a dash. With one thread the times are the CPU's, w
 """
 
 import argparse
+import csv
 import json
 import platform
 import sys
@@ -58,6 +60,24 @@ def table(report):
     return "\n".join(lines)
 
 
+def fastest(ways, bfloat16):
+    """The seconds of the fastest of these ways in floats, or under autocast; None where none was done."""
+    return min((way["seconds"] for way in ways if "seconds" in way and way["way"].endswith("autocast") == bfloat16),
+               default=None)
+
+
+def seconds(report):
+    """A row for each case: its own code, accelerated and their ratio, in floats and then under autocast."""
+    yield ["model, length, pass", *(f"{what}, {kind}" for kind in ("floats", "autocast")
+                                    for what in ("its own code, s", "accelerated, s", "own / accelerated"))]
+    for row in report["rows"]:
+        cells = [f"{row['model']}, {row['length']}, {row['pass']}"]
+        for bfloat16 in (False, True):
+            own, ours = (fastest(row["ways"][whose], bfloat16) for whose in ("own", "shiftgrad"))
+            cells += [f"{number:.2f}" if number else "" for number in (own, ours, own and ours and own / ours)]
+        yield cells
+
+
 def cpu():
     """The name of the CPU."""
     try:
@@ -77,6 +97,7 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m shiftgrad.bench", description=__doc__.splitlines()[0])
     parser.add_argument("--json", nargs="?", const="shiftgrad-bench.json", metavar="FILE",
                         help="write the figures to FILE as well (default: %(const)s)")
+    parser.add_argument("--csv", metavar="FILE", help="write the seconds in floats and under autocast to FILE as well")
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT",
                         help='only the rows that have one of these in them, as in "t5-base, 512 tokens"')
     parser.add_argument("--ways", nargs="+", default=[""], metavar="TEXT",
@@ -120,6 +141,9 @@ def main():
     print(table(report))
     if options.json:
         Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
+    if options.csv:
+        with open(options.csv, "w", newline="") as file:
+            csv.writer(file).writerows(seconds(report))
 
 
 if __name__ == "__main__":
