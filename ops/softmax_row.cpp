@@ -45,7 +45,7 @@ void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix
     i += count;
     if (count > 0) continue;
     Scalar* scores = &x.at(i, seen[i].begin);
-    int64_t length = seen[i].end - seen[i].begin;
+    int64_t length = seen[i].size();
     clear_outside(x, i, seen[i].begin, seen[i].end);
     sums[i] = is_spoilt(rows[i].greatest) ? spoil(scores, length) : 0;
     if (sums[i] == 0) std::fill_n(scores, length, Scalar{0});

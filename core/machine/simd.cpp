@@ -200,7 +200,7 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
 void exp_below(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums) {
   for (int64_t row = 0; row < x.rows; ++row) {
     Scalar* const from = row_of(x, row) + seen[row].begin;
-    const int64_t n = seen[row].end - seen[row].begin;
+    const int64_t n = seen[row].size();
     const Vector shift = constant(shifts[row]);
     sums[row] = add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
       Vector value = exp_below_zero(hn::Sub(access.load(from + i), shift));

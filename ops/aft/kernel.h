@@ -43,6 +43,7 @@
 
 #include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
+#include "core/stretch.h"
 #include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -61,11 +62,6 @@ template <>
 struct AftRange<float> {
   static constexpr float bias = 16, rise = 32, value = 1e12f;
   static constexpr bool is_endless = false;
-};
-
-struct Span {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
 };
 
 /// Neighbouring channels of one batch member, all of one group: what a task works on.
@@ -163,13 +159,13 @@ struct AftProblem {
   /// The first query that sees a key, or T.
   int64_t first_query(int64_t b) const;
   /// The keys of query i's band that it may see.
-  Span biased(int64_t i) const;
+  Stretch biased(int64_t i) const;
 
   int64_t blocks() const { return divide_up(T, rows); }
   /// Room for the weights of a group.
   int64_t group_size() const { return blocks() * block_size; }
   /// The keys between those that come as one sum.
-  Span window(int64_t block) const;
+  Stretch window(int64_t block) const;
   int64_t widest_window() const;
   std::vector<AftStrip> strips() const;
 };

@@ -21,12 +21,12 @@ int64_t AftProblem::first_query(int64_t b) const {
   return i;
 }
 
-Span AftProblem::biased(int64_t i) const {
+Stretch AftProblem::biased(int64_t i) const {
   int64_t begin = std::clamp<int64_t>(first(i), 0, end(i));
   return {begin, std::clamp<int64_t>(first(i) + n, begin, end(i))};
 }
 
-Span AftProblem::window(int64_t block) const {
+Stretch AftProblem::window(int64_t block) const {
   int64_t query = block * rows, last = std::min(T, query + rows) - 1;
   int64_t begin = std::clamp<int64_t>(first(query), 0, end(query));
   if (visibility.sight.causal) return {begin, end(last)};

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t block_rows = 96;
 
 /// c = a b, block by block of rows.
-void multiply(const LeftFactor& a, const PackedFactor& b, const Band& of_a, Span rows,
+void multiply(const LeftFactor& a, const PackedFactor& b, const Band& of_a, Stretch rows,
               const Matrix& c) {
   for (int64_t first = rows.begin; first < rows.end; first += block_rows) {
     int64_t count = std::min(block_rows, rows.end - first);
@@ -69,7 +69,7 @@ bool AftProducts::make_weights(int64_t group, int64_t i) const {
   return fit;
 }
 
-void AftProducts::mix(const AftStrip& strip, Span queries, const ConstMatrix& terms,
+void AftProducts::mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
                       const Matrix& sums) const {
   const PackedMatrix right(terms, true);
   multiply(factors_[static_cast<size_t>(strip.group)], right.factor, seen_, queries, sums);

@@ -43,7 +43,7 @@ void step(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tenso
     Sums far{load(past, left), load(past + p.C, left), load(past + 2 * p.C, left)};
     Scalar* to = y.mutable_data() + strip.b * p.T * p.C + strip.channel + c;
     for (int64_t i = 0; i < p.T; ++i, to += p.C) {
-      Span band = p.biased(i);
+      Stretch band = p.biased(i);
       for (; j < band.begin; ++j) far.add(key[j], value[j]);
       const Scalar* w = biases + i * strides[1] - p.first(i) * strides[2];
       Sums all = far;

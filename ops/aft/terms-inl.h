@@ -76,7 +76,7 @@ class Terms {
   Matrix matrix() const { return rows_.matrix(); }
 
   Pair* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
-  Span blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
+  Stretch blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
   /// The number of channels from those of vector x on.
   int64_t left(int64_t x) const { return strip.width - x * lanes; }
   /// Returns the place of query i's vector x in an array [B, T, C].

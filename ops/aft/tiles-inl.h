@@ -18,7 +18,7 @@ constexpr int64_t together = std::min<int64_t>(lanes, 8);
 constexpr int64_t most_keys = 64;
 struct Tile {
   int64_t block, first;  // the block's first query
-  Span keys;
+  Stretch keys;
   int64_t shared;         // the key after those that all queries of the block see
   const Number* weights;  // [keys, lanes]
 };
@@ -32,9 +32,9 @@ HWY_INLINE void for_tiles(const Terms& terms, const Number* weights, Body body) 
   for (int64_t begin = 0; begin < seen; begin += most_keys) {
     while (first < end && p.window(first).end <= begin) ++first;
     for (int64_t block = first; block < end; ++block) {
-      Span window = p.window(block);
+      Stretch window = p.window(block);
       if (window.begin >= begin + most_keys) break;
-      Span keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
+      Stretch keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
       if (keys.size() <= 0) continue;
       body(Tile{block, block * lanes, keys, std::clamp(p.end(block * lanes), keys.begin, keys.end),
                 weights + block * p.block_size + (keys.begin - window.begin) * lanes});
