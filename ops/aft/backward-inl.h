@@ -43,7 +43,8 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
     };
     int64_t j = p.end(terms.end - 1);
     for (int64_t block = end - 1; block >= begin; --block) {
-      for (int64_t past = p.window(block).begin; j > past; --j) *received.row(x, j - 1) = far;
+      int64_t past = terms.cut.window(block).begin;
+      for (; j > past; --j) *received.row(x, j - 1) = far;
       add_block(block);
     }
     std::fill_n(received.row(x, 0), j, far);
@@ -51,7 +52,7 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
     far = Pair{};
     j = 0;
     for (int64_t block = begin; block < end; ++block) {
-      for (int64_t past = p.window(block).end; j < past; ++j) received.row(x, j)->add(far);
+      for (int64_t past = terms.cut.window(block).end; j < past; ++j) received.row(x, j)->add(far);
       add_block(block);
     }
     for (; j < p.K; ++j) received.row(x, j)->add(far);
@@ -136,21 +137,22 @@ void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, 
   }
 }
 
-void backward(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
+void backward(const AftWeights<Number>& weights, const AftStrip& strip, int64_t begin,
               const AftRecord& record, const Tensor& dy, const AftGradients& gradients) {
-  const AftProducts* products = weights.products;
-  Terms terms(p, strip, products);
-  Rows passed(terms.vectors, p.blocks() * lanes, products);
+  const AftProblem& p = weights.p;
+  const AftProducts* products = weights.products.get();
+  Terms terms(weights, strip, begin, products);
+  Rows passed(terms.vectors, weights.blocks() * lanes, products);
   Rows received(terms.vectors, p.K, products);
   // The keys before this one have got a gradient.
-  int64_t reached = strip.begin > p.first_query(strip.b) ? p.end(strip.begin - 1) : 0;
+  int64_t reached = begin > strip.first ? p.end(begin - 1) : 0;
   while (terms.next()) {
     pass_on(terms, record, dy, passed);
     if (products) {
       products->spread(strip, passed.matrix(), terms.matrix(), received.matrix());
     } else {
       spread_far(terms, passed, received);
-      const Number* tiles = weights.of(p, strip);
+      const Number* tiles = weights.of(strip);
       for_tiles(terms, tiles, [&](const Tile& tile) HWY_ATTR {
         spread(terms, tile, passed, received);
         if (gradients.bias)

@@ -46,7 +46,8 @@ class AftProducts {
   const AftProblem& p_;
   bool fit_ = true;
   Band seen_{};  // the keys that a query may see
-  std::vector<Buffer> weights_{}, panels_{};  // of each group: E [T, K], packed
+  std::vector<MatrixCopy> weights_{};  // of each group: E [T, K]
+  std::vector<Buffer> panels_{};       // and E packed
   std::vector<LeftFactor> factors_{};
   mutable std::vector<Factors> kept_{};  // of each strip
 

@@ -62,16 +62,18 @@ struct Rows {
 /// The terms of all keys that the queries begin … end-1 see, relative to one m.
 class Terms {
  public:
-  const AftProblem& p;
+  const AftBlocks& cut;
+  const AftProblem& p = cut.p;
   const AftStrip& strip;
   int64_t vectors, begin = 0, end;
 
-  Terms(const AftProblem& problem, const AftStrip& of, bool in_matrix)
-      : p(problem),
+  /// Has none yet; the first query is to be `first`.
+  Terms(const AftBlocks& blocks, const AftStrip& of, int64_t first, bool in_matrix)
+      : cut(blocks),
         strip(of),
         vectors(divide_up(of.width, lanes)),
-        end(of.begin),
-        rows_(vectors, problem.K, in_matrix) {}
+        end(first),
+        rows_(vectors, p.K, in_matrix) {}
 
   Matrix matrix() const { return rows_.matrix(); }
 
@@ -111,10 +113,10 @@ class Terms {
 
  private:
   using Range = AftRange<Number>;
+  static constexpr Scalar least = std::numeric_limits<Scalar>::lowest();
 
   Rows rows_;
   Vector reference_[widest_strip / lanes];  // m
-  static constexpr Scalar least = std::numeric_limits<Scalar>::lowest();
   Scalar limit_[widest_strip];              // the greatest key for which m will do
 
   const Scalar* token(const Tensor& from, int64_t j) const { return from.data() + offset(from, j); }

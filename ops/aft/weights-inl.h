@@ -9,8 +9,9 @@ HWY_BEFORE_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
-bool make_weights(const AftProblem& p, int64_t group, int64_t block, Number* to) {
-  Stretch window = p.window(block);
+bool make_weights(const AftBlocks& blocks, int64_t group, int64_t block, Number* to) {
+  const AftProblem& p = blocks.p;
+  Stretch window = blocks.window(block);
   const Dims& strides = p.band.bias.layout().strides;
   std::fill_n(to, window.size() * lanes, Number{0});
   bool fit = true;
