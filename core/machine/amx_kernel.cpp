@@ -110,8 +110,8 @@ FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b,
 }
 
 /// c = alpha a b + beta c for an a whose rows lie dense.
-FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                           Scalar beta, const Matrix& c) {
+FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
+                           Scalar alpha, Scalar beta, const Matrix& c) {
   shape_tiles();
   if (c.rows > side)
     (c.columns > side ? multiply_tiles<true, true>
@@ -126,7 +126,8 @@ FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, S
                                Scalar beta, const Matrix& c) {
   const MatrixView<const Pair> row = {a.data, 1, a.columns, 0, 1};
   for (int64_t column = 0; column < c.columns; column += tile_columns)
-    multiply(row, b + column * a.columns, alpha, beta, c.columns_from(column, c.columns - column));
+    multiply(row, b + column * a.columns, tile_columns, alpha, beta,
+             c.columns_from(column, c.columns - column));
 }
 
 /// Rounds up to 32 dense columns of a to pairs of neighbours in rows.
