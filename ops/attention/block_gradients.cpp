@@ -103,8 +103,8 @@ void BlockGradients::score_gradients(const AttentionTile& tile, const Matrix& e,
   if (a.dropout.rate > 0) drop_rows(tile, first, count, e, dropped, ds);
   if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on
     clear_unweighted(dropped.rows_from(first, count), rows_of_ds);
-  simd::softmax_gradients(e.rows_from(first, count), &means[static_cast<size_t>(first)], *a.factor,
-                          rows_of_ds);
+  simd::softmax_gradients(e.rows_from(first, count), rows_of_ds,
+                          &means[static_cast<size_t>(first)], *a.factor, 0, rows_of_ds);
 }
 
 /// Sets rows of x that pass nothing on to 0.
