@@ -1,7 +1,7 @@
 // The kernel for pairs of bfloat16 numbers in AMX's tiles. One instruction multiplies a tile of a,
 // 16 rows by 16 pairs, with one of b, 16 pairs by 16 columns, and adds the product to a tile of
-// sums. Within such a step, it adds up the products of first numbers of pairs, those of second ones,
-// and then both. It takes numbers below 1e-38 for 0, be they factors, products or sums.
+// sums. Within such a step, it adds up the products of first numbers of pairs, those of second
+// ones, and then both. It takes numbers below 1e-38 for 0, be they factors, products or sums.
 
 #include "core/machine/packed_product.h"
 

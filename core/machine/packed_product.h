@@ -39,9 +39,10 @@ struct PanelKernel {
   bool left_in_rows = false;
   /// Pack aᵀ into panels of `tile_rows`, and b into panels of `tile_columns`.
   Pack pack_left, pack_right;
-  /// c = alpha a b + beta c for an a [rows, depth] of elements at any strides, and one panel of b; c
-  /// is a tile, or less at the edges. Where a tile has more rows than c, those of a that c lacks are
-  /// read too. `step` is `tile_columns`; where numbers are elements, rows of b may lie farther apart.
+  /// c = alpha a b + beta c for an a [rows, depth] of elements at any strides, and one panel of b;
+  /// c is a tile, or less at the edges. Where a tile has more rows than c, those of a that c lacks
+  /// are read too. `step` is `tile_columns`; where numbers are elements, rows of b may lie farther
+  /// apart.
   void (*multiply)(const MatrixView<const Element>& a, const Element* b, int64_t step, Scalar alpha,
                    Scalar beta, const Matrix& c);
   /// Packs an a of one row into a panel of that row alone.

@@ -40,8 +40,8 @@ enum class Binary {
 /// y = f(x)
 extern void (*const map)(Unary f, const Scalar* x, Scalar* y, int64_t n);
 
-/// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx. A dy of 0 passes nothing on,
-/// even if f'(x) is not finite.
+/// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx. A dy of 0 passes nothing
+/// on, even if f'(x) is not finite.
 extern void (*const map_gradient)(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy,
                                   Scalar beta, Scalar* dx, int64_t n);
 

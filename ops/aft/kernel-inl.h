@@ -1,5 +1,5 @@
-// The kernel of `kernel.h` with sums of one Number, below the frame of a source that is compiled once
-// for each instruction set.
+// The kernel of `kernel.h` with sums of one Number, below the frame of a source that is compiled
+// once for each instruction set.
 
 #include "core/machine/dispatch.h"
 #include "ops/aft/tiles-inl.h"
