@@ -38,7 +38,7 @@ void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix
     std::array<Scalar, 16> shifts;
     int64_t count = 0;  // of rows that are neither hidden nor spoilt
     for (; count < std::ssize(shifts) && i + count < x.rows; ++count) {
-      shifts[static_cast<size_t>(count)] = rows[i + count].greatest;
+      shifts[count] = rows[i + count].greatest;
       if (!std::isfinite(rows[i + count].greatest)) break;
     }
     simd::exp_below(x.rows_from(i, count), seen + i, shifts.data(), sums + i);

@@ -90,9 +90,9 @@ bool forward_in(const AftProblem& p, AftRecord& record) {
   if (!weights) return false;
   std::get<CachedArray<Number>>(record.totals) = CachedArray<Number>(p.B * p.T * p.C);
   parallel_each(std::ssize(p.strips), grain(*weights), [&](int64_t n) {
-    int64_t& begin = record.begins[static_cast<size_t>(n)];
+    int64_t& begin = record.begins[n];
     if (record.in_floats && begin == p.T) return;
-    const AftStrip& strip = p.strips[static_cast<size_t>(n)];
+    const AftStrip& strip = p.strips[n];
     int64_t end = kernel_of<Number>().forward(*weights, strip, begin, record);
     if (!AftRange<Number>::is_endless) begin = end;
   });
@@ -112,9 +112,9 @@ void backward_in(const AftProblem& p, const AftRecord& record, const Tensor& dy,
   CachedVector<Scalar> bias(static_cast<size_t>(in_parts ? tasks * size : 0));
   parallel_for(tasks, [&](int64_t task) {
     for (int64_t n = task * count / tasks; n < (task + 1) * count / tasks; ++n) {
-      const AftStrip& strip = p.strips[static_cast<size_t>(n)];
+      const AftStrip& strip = p.strips[n];
       int64_t begin = strip.first;
-      if (AftRange<Number>::is_endless) begin = record.begins[static_cast<size_t>(n)];
+      if (AftRange<Number>::is_endless) begin = record.begins[n];
       if (AftRange<Number>::is_endless && record.in_floats && begin == p.T) continue;
       int64_t place = task * size + strip.group * weights.group_size();
       kernel_of<Number>().backward(weights, strip, begin, record, dy,
@@ -169,7 +169,7 @@ Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, Aft
   Tensor y = Tensor::empty({p.B, p.T, p.C});
   const AftBlocks blocks{p, kernel_of<double>().rows};
   parallel_each(std::ssize(p.strips), grain(blocks), [&](int64_t n) {
-    aft::in_doubles::step(p, p.strips[static_cast<size_t>(n)], sums, y);
+    aft::in_doubles::step(p, p.strips[n], sums, y);
   });
   return y;
 }

@@ -42,12 +42,11 @@ AftProducts::AftProducts(const AftProblem& p, Pass pass) : p_(p) {
     const int64_t count = std::min(block_rows, p.T - first);
     for (int64_t i = first; i < first + count; ++i)
       if (!make_weights(group, i)) fit = false;
-    const auto at = static_cast<size_t>(group);
-    const ConstMatrix all = weights_[at].matrix;
+    const ConstMatrix all = weights_[group].matrix;
     const LeftFactor factor =
-        transposed ? pack_left_part(all.transposed(), panels_[at].data(), 0, p.K, first, count)
-                   : pack_left_part(all, panels_[at].data(), first, count, 0, p.K);
-    if (first == 0) factors_[at] = factor;
+        transposed ? pack_left_part(all.transposed(), panels_[group].data(), 0, p.K, first, count)
+                   : pack_left_part(all, panels_[group].data(), first, count, 0, p.K);
+    if (first == 0) factors_[group] = factor;
   });
   fit_ = fit;
 }
@@ -56,7 +55,7 @@ AftProducts::AftProducts(const AftProblem& p, Pass pass) : p_(p) {
 bool AftProducts::make_weights(int64_t group, int64_t i) const {
   const Dims& strides = p_.band.bias.layout().strides;
   const Scalar* w = p_.band.bias.data() + group * strides[0] + i * strides[1];
-  Scalar* row = &weights_[static_cast<size_t>(group)].matrix.at(i, 0);
+  Scalar* row = &weights_[group].matrix.at(i, 0);
   const auto [begin, end] = p_.biased(i);
   bool fit = true;
   std::fill_n(row, p_.end(i), Scalar{1});
@@ -72,16 +71,15 @@ bool AftProducts::make_weights(int64_t group, int64_t i) const {
 void AftProducts::mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
                       const Matrix& sums) const {
   const PackedMatrix right(terms, true);
-  multiply(factors_[static_cast<size_t>(strip.group)], right.factor, seen_, queries, sums);
+  multiply(factors_[strip.group], right.factor, seen_, queries, sums);
 }
 
 void AftProducts::spread(const AftStrip& strip, const ConstMatrix& passed,
                          const ConstMatrix& terms, const Matrix& received) const {
   const ConstMatrix rows = passed.rows_from(0, p_.T);
   const PackedMatrix right(rows, true);
-  multiply(factors_[static_cast<size_t>(strip.group)], right.factor, seen_.transposed(), {0, p_.K},
-           received);
-  Factors& kept = kept_[static_cast<size_t>(strip.number)];
+  multiply(factors_[strip.group], right.factor, seen_.transposed(), {0, p_.K}, received);
+  Factors& kept = kept_[strip.number];
   kept.left_panels = Buffer(left_panel_count(rows.rows, rows.columns));
   kept.right_panels = Buffer(right_panel_count(terms.columns, terms.rows));
   kept.passed = pack_left(rows, kept.left_panels.data());
@@ -96,7 +94,7 @@ void AftProducts::add_bias_gradient(const Tensor& sum) const {
     const MatrixCopy all(count, p_.K);
     Scalar begun = 0;
     for (const AftStrip& strip : p_.strips) {
-      const Factors& kept = kept_[static_cast<size_t>(strip.number)];
+      const Factors& kept = kept_[strip.number];
       if (strip.group != group || kept.left_panels.count() == 0) continue;
       tile_product(1, kept.passed.rows_from(first, count), kept.terms, begun, all.matrix, {},
                    seen_.rows_from(first));
@@ -104,7 +102,7 @@ void AftProducts::add_bias_gradient(const Tensor& sum) const {
     }
     for (int64_t i = first; begun != 0 && i < first + count; ++i) {
       const auto [begin, end] = p_.biased(i);
-      const Scalar* e = &weights_[static_cast<size_t>(group)].matrix.at(i, 0);
+      const Scalar* e = &weights_[group].matrix.at(i, 0);
       Scalar* to = sum.mutable_data() + (group * p_.T + i) * p_.n - p_.first(i);
       for (int64_t j = begin; j < end; ++j) to[j] += e[j] * all.matrix.at(i - first, j);
     }
