@@ -43,6 +43,7 @@
 #include <vector>
 
 #include "core/machine/allocator.h"
+#include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 #include "core/stretch.h"
 #include "ops/aft.h"
@@ -87,6 +88,8 @@ struct AftProblem {
   bool is_padding(int64_t b, int64_t j) const {
     return visibility.padding && visibility.padding->values[static_cast<size_t>(b * K + j)];
   }
+  /// The biases of a group [T, n].
+  ConstMatrix biases(int64_t group) const;
   /// The keys of query i's band that it may see.
   Stretch biased(int64_t i) const;
   std::vector<AftStrip> all_strips() const;

@@ -7,6 +7,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+ConstMatrix AftProblem::biases(int64_t group) const {
+  const Dims& strides = band.bias.layout().strides;
+  return {band.bias.data() + group * strides[0], T, n, strides[1], strides[2]};
+}
+
 Stretch AftProblem::biased(int64_t i) const {
   int64_t begin = std::clamp<int64_t>(first(i), 0, end(i));
   return {begin, std::clamp<int64_t>(first(i) + n, begin, end(i))};

@@ -53,15 +53,14 @@ AftProducts::AftProducts(const AftProblem& p, Pass pass) : p_(p) {
 
 /// Computes E for one query. Returns whether its biases lie within the range.
 bool AftProducts::make_weights(int64_t group, int64_t i) const {
-  const Dims& strides = p_.band.bias.layout().strides;
-  const Scalar* w = p_.band.bias.data() + group * strides[0] + i * strides[1];
+  const ConstMatrix biases = p_.biases(group);
   Scalar* row = &weights_[group].matrix.at(i, 0);
   const auto [begin, end] = p_.biased(i);
   bool fit = true;
   std::fill_n(row, p_.end(i), Scalar{1});
   std::fill_n(row + p_.end(i), p_.K - p_.end(i), Scalar{0});
   for (int64_t j = begin; j < end; ++j) {
-    row[j] = w[(j - p_.first(i)) * strides[2]];
+    row[j] = biases.at(i, j - p_.first(i));
     fit &= std::abs(row[j]) <= AftRange<float>::bias;
   }
   if (fit) simd::exp_minus(row + begin, 0, row + begin, end - begin);
