@@ -128,9 +128,9 @@ struct AftRecord {
   Tensor y;  // [B, T, C]
   /// den [B, T, C] of queries that see a key, in the Number that it was summed up in.
   std::tuple<CachedArray<double>, CachedArray<float>> totals;
-  /// Whether floats did the queries of each strip that `begins` does not leave to doubles.
-  bool in_floats = false;
+  /// The first query of each strip that is left to doubles, and whether floats did those before it.
   std::vector<int64_t> begins;
+  bool in_floats = false;
 
   template <class Number>
   Number* total() const {
