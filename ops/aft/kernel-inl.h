@@ -3,7 +3,7 @@
 
 #include "core/machine/dispatch.h"
 #include "ops/aft/tiles-inl.h"
-// These stand on the tiles, the terms and the vectors.
+// These stand on the tiles, the terms, the rows and the vectors.
 #include "ops/aft/backward-inl.h"
 #include "ops/aft/forward-inl.h"
 #include "ops/aft/weights-inl.h"
