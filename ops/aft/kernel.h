@@ -173,8 +173,6 @@ using Number = float;
 extern const AftKernel<float>& (*const kernel)();
 }  // namespace aft::in_floats
 
-/// Returns x [B, K, C], or a copy where its channels do not lie side by side.
-Tensor with_own_rows(const Tensor& x);
 /// Computes y and fills the record. Returns false, and does nothing, where a bias is too large.
 bool aft_forward(const AftProblem& p, AftRecord& record);
 /// Adds to the gradients of key, value and bias, given the gradient of y.

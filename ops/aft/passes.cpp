@@ -14,6 +14,7 @@
 #include "core/machine/bfloat16_product.h"
 #include "core/machine/parallel.h"
 #include "ops/aft/products.h"
+#include "ops/dense_rows.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
