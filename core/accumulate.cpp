@@ -2,6 +2,7 @@
 
 #include "core/broadcast_sums.h"
 #include "core/errors.h"
+#include "core/machine/matrix.h"
 #include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -10,15 +10,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-void add_run(Scalar alpha, const Scalar* x, int64_t x_step, Scalar beta, Scalar* y, int64_t y_step,
-             int64_t length) {
-  if (x_step == 1 && y_step == 1) return simd::axpby(alpha, x, beta, y, length);
-  for (int64_t n = 0; n < length; ++n) {
-    Scalar old = beta == 0 ? 0 : beta * y[n * y_step];
-    y[n * y_step] = alpha * x[n * x_step] + old;
-  }
-}
-
 namespace {
 
 Scalar sum_run(const Scalar* x, int64_t step, int64_t length) {

@@ -5,10 +5,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// y = alpha x + beta y along one run.
-void add_run(Scalar alpha, const Scalar* x, int64_t x_step, Scalar beta, Scalar* y, int64_t y_step,
-             int64_t length);
-
 /// target = beta · target + alpha · source, summed along the axes on which `to` is broadcast. The
 /// sums follow a tree fixed by the sizes alone.
 void add_sums(Scalar beta, Scalar* target, const Layout& to, const Scalar* source,

@@ -34,6 +34,8 @@ class Kept {
     }
   }
 
+  /// These elements, or others if there are none.
+  const Kept& or_else(const Kept& others) const { return view_.empty() ? others : *this; }
   /// The elements.
   std::span<const T> view() const { return view_; }
   /// The elements.

@@ -50,7 +50,7 @@ bool nests(const Layout& layout) {
 /// Whether a layout has all of its own stretch, and with it the first or last element of another.
 bool fills(const Layout& layout, const Stretch& own, const Stretch& other) {
   auto holds = [&](int64_t position) { return own.begin <= position && position < own.end; };
-  return layout.count() == own.end - own.begin && !layout.is_broadcast() &&
+  return layout.count() == own.size() && !layout.is_broadcast() &&
          (holds(other.begin) || holds(other.end - 1));
 }
 
@@ -78,7 +78,7 @@ bool Layout::meets(const Layout& other) const {
   std::optional<Stretch> mine = stretch(), others = other.stretch();
   if (!mine || !others || !mine->meets(*others)) return false;
   if (fills(*this, *mine, *others) || fills(other, *others, *mine)) return true;
-  std::vector<bool> reached(static_cast<size_t>(mine->end - mine->begin));
+  std::vector<bool> reached(static_cast<size_t>(mine->size()));
   Walk<1>({this}).each(0, count(), [&](const auto& at) { reached[at[0] - mine->begin] = true; });
   bool met = false;
   Walk<1>({&other}).each(0, other.count(), [&](const auto& at) {

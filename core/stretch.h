@@ -6,11 +6,13 @@
 
 namespace shiftgrad {
 
-/// The positions begin … end-1 of a buffer.
+/// The positions begin … end-1, of a buffer or a sequence.
 struct Stretch {
   /// The first position, and the one behind the last.
   int64_t begin = 0, end = 0;
 
+  /// The number of positions.
+  int64_t size() const { return end - begin; }
   /// Whether a position is in both.
   bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
 };

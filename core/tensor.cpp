@@ -9,13 +9,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor Tensor::empty(const Dims& shape) {
   Layout layout = Layout::contiguous(shape);
-  auto storage = std::make_shared<Storage>();
   try {
-    storage->value = std::make_shared<Elements>(layout.count());
+    return {std::make_shared<Elements>(layout.count()), layout};
   } catch (const OutOfMemory& error) {
     throw OutOfMemory(text("a tensor of shape ", shape, ": ", error.what()));
   }
-  return {std::move(storage), layout};
 }
 
 Tensor Tensor::full(const Dims& shape, Scalar value) {
@@ -34,9 +32,7 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
 
 Tensor Tensor::over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner) {
   int64_t size = layout.count() == 0 ? 0 : layout.stretch().value_or(Stretch()).end;
-  auto storage = std::make_shared<Storage>();
-  storage->value = std::make_shared<Elements>(data, size, std::move(owner));
-  return Tensor(std::move(storage), {}).view(layout);
+  return Tensor(std::make_shared<Elements>(data, size, std::move(owner)), {}).view(layout);
 }
 
 Scalar* Tensor::mutable_data() const {
@@ -108,9 +104,7 @@ Tensor Tensor::gradient() const {
                      storage_->gradient_written,
                      [own = *layout_.stretch()](const Stretch& part) { return part.meets(own); });
   if (!written) return {};
-  auto mirror = std::make_shared<Storage>();
-  mirror->value = storage_->gradient;
-  return {std::move(mirror), layout_};
+  return {storage_->gradient, layout_};
 }
 
 void Tensor::zero_gradient() const {
@@ -134,19 +128,15 @@ OpenGradient Tensor::open_gradient() const {
     std::fill_n(storage.gradient->data(), size, Scalar{0});
     beta = 1;
   }
-  auto mirror = std::make_shared<Storage>();
-  mirror->value = storage.gradient;
   Stretch own = *layout_.stretch();
   own.end = std::max(own.end, own.begin + 1);  // a part of no elements counts as written, too
   add_stretch(storage.gradient_written, own);
-  return {{std::move(mirror), layout_}, beta};
+  return {{storage.gradient, layout_}, beta};
 }
 
 Tensor Tensor::detach() const {
   if (!storage_) return {};
-  auto constant = std::make_shared<Storage>();
-  constant->value = storage_->value;
-  return {std::move(constant), layout_};
+  return {storage_->value, layout_};
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -101,6 +101,11 @@ class Tensor {
   friend class PackedWeights;
   Tensor(std::shared_ptr<Storage> storage, const Layout& layout)
       : storage_(std::move(storage)), layout_(layout) {}
+  /// Has these values in a storage of its own, without a gradient.
+  Tensor(std::shared_ptr<Elements> value, const Layout& layout)
+      : Tensor(std::make_shared<Storage>(), layout) {
+    storage_->value = std::move(value);
+  }
 
   std::shared_ptr<Storage> storage_;
   Layout layout_;

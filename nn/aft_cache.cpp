@@ -1,8 +1,5 @@
 #include "nn/aft_cache.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -30,15 +27,7 @@ void AftCache::forget_newest(int64_t count) {
 
 void AftCache::reorder(const std::vector<int64_t>& members) {
   if (members.empty()) return;
-  if (!sums_.values.empty()) {
-    AftSums chosen{{std::ssize(members), 3, sums_.shape[2]}, {}};
-    for (int64_t member : members) {
-      require(0 <= member && member < sums_.shape[0], "reorder: member ", member,
-              ", expected 0 to ", sums_.shape[0] - 1);
-      std::ranges::copy(rows(sums_, member, member + 1).values, std::back_inserter(chosen.values));
-    }
-    sums_ = std::move(chosen);
-  }
+  if (!sums_.values.empty()) sums_ = members_of(sums_, members);
   keys_.reorder(members);
   values_.reorder(members);
 }

@@ -2,15 +2,18 @@
 
 // How a module remembers the tokens that it has seen.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/array.h"
 #include "core/errors.h"
 #include "nn/module.h"
 
@@ -84,6 +87,18 @@ using States [[deprecated("renamed Caches")]] = Caches;
 
 /// Returns the members of a batch [B, …] in this order. An undefined x stays undefined.
 Tensor members_of(const Tensor& x, const std::vector<int64_t>& members);
+/// Returns the members of an array likewise. Throws when there is no such member.
+template <class T>
+Array<T> members_of(const Array<T>& x, const std::vector<int64_t>& members) {
+  Array<T> chosen{x.shape, {}};
+  chosen.shape[0] = static_cast<int64_t>(members.size());
+  for (int64_t member : members) {
+    require(0 <= member && member < x.shape[0], "reorder: member ", member, ", expected 0 to ",
+            x.shape[0] - 1);
+    std::ranges::copy(rows(x, member, member + 1).values, std::back_inserter(chosen.values));
+  }
+  return chosen;
+}
 
 /// A token limit that is no limit.
 inline constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();

@@ -53,8 +53,6 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
           "aft: a band from ", band.start, " by ", band.step, ", expected at most 2^40 either way");
 }
 
-Tensor with_own_rows(const Tensor& x) { return has_own_rows(x.layout()) ? x : contiguous(x); }
-
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility) {
   check_aft(key, value, band, visibility);

@@ -34,9 +34,9 @@ struct RelativeAttention {
   Tensor content_bias{};   ///< [H, D]
   Tensor position_bias{};  ///< [H, D], where position_rows or clipped_keys is defined
 
-  /// position_rows and position_queries [n, H or 1, D], and position_scores [n, H]: one row for each
-  /// distance from K - 1 down. n is at least K for a causal visibility and K + T - 1 for one that
-  /// sees the future.
+  /// position_rows and position_queries [n, H or 1, D], and position_scores [n, H]: one row for
+  /// each distance from K - 1 down. n is at least K for a causal visibility and K + T - 1 for one
+  /// that sees the future.
   Tensor position_rows{};
   /// p_δ, of the same shape: what a distance asks of a key.
   Tensor position_queries{};

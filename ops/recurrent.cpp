@@ -55,7 +55,8 @@ struct Step {
 
   /// Calls body(row, kept) for each row that has run, kept as `cells.h` says.
   void run(auto body) const {
-    parallel_ranges(rows, 32, [&, P = Rows(p), U = Rows(u), B = Rows(before)](auto begin, auto end) {
+    const Rows P(p), U(u), B(before);
+    parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
       std::vector<Scalar> kept(static_cast<size_t>(column.row * C));
       for (int64_t row = begin; row < end; ++row) {
         if (U[row])

@@ -36,9 +36,9 @@ struct RecurrentState {
 };
 
 /// One step of a cell. projected p and recurrent u are [B, T, gC] for g gates, `before` is GRU's h
-/// or LSTM's c [B, T, C]; undefined, u and `before` are 0. An RNN leaves `before` out, whose gradient
-/// is 0 then. The gradient is that of composed_step.
-/// Throws when the shapes do not fit together.
+/// or LSTM's c [B, T, C]; undefined, u and `before` are 0. An RNN leaves `before` out, whose
+/// gradient is 0 then. The gradient is that of composed_step. Throws when the shapes do not fit
+/// together.
 RecurrentState recurrent_step(RecurrentCell cell, const Tensor& projected, const Tensor& recurrent,
                               const Tensor& before);
 

@@ -39,13 +39,14 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
   record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
     deliver(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       parallel_each(rows, 32, [&](int64_t row) {
-        const Scalar *of_p = p.data() + row * K, *of_dp = dp.data() + row * K;
-        Scalar* of_dx = dx.mutable_data() + row * K;
-        if (is_zero(of_dp, K))
-          simd::axpby(0, of_dp, beta, of_dx, K);  // a row without a gradient passes none on
-        else
-          simd::softmax_gradient(of_p, of_dp, simd::softmax_mean(of_p, of_dp, K), factor, beta,
-                                 of_dx, K);
+        const auto of_p = ConstMatrix::row_major(p.data() + row * K, 1, K);
+        const auto of_dp = ConstMatrix::row_major(dp.data() + row * K, 1, K);
+        const auto of_dx = Matrix::row_major(dx.mutable_data() + row * K, 1, K);
+        if (is_zero(of_dp.data, K))  // it passes no gradient on
+          return simd::axpby(0, of_dp.data, beta, of_dx.data, K);
+        Scalar mean = 0;
+        simd::softmax_means(of_p, of_dp, &mean);
+        simd::softmax_gradients(of_p, of_dp, &mean, factor, beta, of_dx);
       });
     });
   });

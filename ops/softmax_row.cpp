@@ -38,14 +38,14 @@ void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix
     std::array<Scalar, 16> shifts;
     int64_t count = 0;  // of rows that are neither hidden nor spoilt
     for (; count < std::ssize(shifts) && i + count < x.rows; ++count) {
-      shifts[static_cast<size_t>(count)] = rows[i + count].greatest;
+      shifts[count] = rows[i + count].greatest;
       if (!std::isfinite(rows[i + count].greatest)) break;
     }
     simd::exp_below(x.rows_from(i, count), seen + i, shifts.data(), sums + i);
     i += count;
     if (count > 0) continue;
     Scalar* scores = &x.at(i, seen[i].begin);
-    int64_t length = seen[i].end - seen[i].begin;
+    int64_t length = seen[i].size();
     clear_outside(x, i, seen[i].begin, seen[i].end);
     sums[i] = is_spoilt(rows[i].greatest) ? spoil(scores, length) : 0;
     if (sums[i] == 0) std::fill_n(scores, length, Scalar{0});

@@ -15,9 +15,9 @@ struct SoftmaxRow {
   Scalar greatest = -std::numeric_limits<Scalar>::infinity();  ///< -inf for a row without a key
   Scalar total = 0;
 
-  /// Takes the greatest of the next scores of the row, of which -inf marks a hidden key. Where it is
-  /// the greatest so far, `total` shrinks; returns the number by which it did, so that other sums
-  /// over the row's earlier keys can do the same.
+  /// Takes the greatest of the next scores of the row, of which -inf marks a hidden key. Where it
+  /// is the greatest so far, `total` shrinks; returns the number by which it did, so that other
+  /// sums over the row's earlier keys can do the same.
   Scalar raise(Scalar seen);
 };
 

@@ -19,8 +19,8 @@ void clear_unweighted(const ConstMatrix& weights, const Matrix& x) {
 namespace {
 
 /// Returns the strides of a copy without gaps by which a product chooses the same order of summing:
-/// each is 1 where that of the given matrix is. Strides below 1 are those of a matrix that a product
-/// copies in rows.
+/// each is 1 where that of the given matrix is. Strides below 1 are those of a matrix that a
+/// product copies in rows.
 Matrix same_order(const ConstMatrix& given) {
   int64_t rows = given.rows, columns = given.columns, down = given.row_stride;
   int64_t along = columns == 1 ? 1 : given.column_stride;

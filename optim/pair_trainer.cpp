@@ -28,7 +28,7 @@ std::vector<TokenPair> spaced(std::span<const TokenPair> pairs, int64_t count) {
   auto all = std::ssize(pairs);
   if (count == 0 || count > all) count = all;
   std::vector<TokenPair> result;
-  for (int64_t n = 0; n < count; ++n) result.push_back(pairs[static_cast<size_t>(n * all / count)]);
+  for (int64_t n = 0; n < count; ++n) result.push_back(pairs[n * all / count]);
   return result;
 }
 
@@ -47,7 +47,7 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
   Context context;
   Rows own = own_rows(peers, std::ssize(batches));
   for (int64_t n = own.begin; n < own.end; ++n) {
-    PairBatch batch = make_batch(pairs, batches[static_cast<size_t>(n)], ends);
+    PairBatch batch = make_batch(pairs, batches[n], ends);
     Tensor logits = model(batch.source, batch.inputs, context);  // [B, T, V]
     Tensor loss = cross_entropy(logits, batch.next, {.ignored = PairBatch::filled_up});
     nats += static_cast<double>(loss.item()) * static_cast<double>(batch.tokens);
@@ -63,11 +63,11 @@ PairTrainer::PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
     : TrainingLoop(loop_config(config, model.config.d_model), parameters(model),
                    Optimizer(parameters(model), adam_of<AdamW>(checked(config))),
                    {{"train_pairs", fingerprint_of(train)},
-                    {"validation_pairs", fingerprint_of(validation.view().empty() ? train : validation)}},
+                    {"validation_pairs", fingerprint_of(validation.or_else(train))}},
                    peers),
       model_(model),
       train_(train),
-      validation_(validation.view().empty() ? train : validation),
+      validation_(validation.or_else(train)),
       ends_(ends),
       config_(config),
       batches_(train, config.batch_size, config.seed) {}

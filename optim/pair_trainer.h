@@ -64,8 +64,8 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
 class PairTrainer : public TrainingLoop {
  public:
   /// Sets up the training. The model and the peers must outlive the trainer, and both sets, unless
-  /// they are given to it to keep. Without validation pairs, evaluations score the training pairs. Throws when the config is bad, naming
-  /// the field, or when there is no pair to train on.
+  /// they are given to it to keep. Without validation pairs, evaluations score the training pairs.
+  /// Throws when the config is bad, naming the field, or when there is no pair to train on.
   PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
               const Kept<TokenPair>& validation, const TargetEnds& ends,
               const PairTrainerConfig& config, ProcessGroup& peers = alone());

@@ -20,14 +20,14 @@ std::vector<int64_t> numbers(size_t count) {
 template <class Value>
 void shuffle(std::vector<Value>& values, Random& random) {
   for (int64_t n = std::ssize(values) - 1; n > 0; --n)
-    std::swap(values[static_cast<size_t>(n)], values[static_cast<size_t>(random.below(n + 1))]);
+    std::swap(values[n], values[random.below(n + 1)]);
 }
 
 /// Sorts the members by length, and appends them in batches of `size`.
 void add_by_length(std::span<const TokenPair> pairs, std::span<int64_t> members, int64_t size,
                    std::vector<std::vector<int64_t>>& batches) {
   std::ranges::stable_sort(members, {}, [&](int64_t member) {
-    const TokenPair& pair = pairs[static_cast<size_t>(member)];
+    const TokenPair& pair = pairs[member];
     return std::pair(pair.target.size(), pair.source.size());
   });
   for (; !members.empty(); members = members.subspan(batches.back().size())) {
@@ -43,7 +43,7 @@ PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> 
   std::vector<std::vector<int32_t>> sources, inputs, next;
   PairBatch batch;
   for (int64_t member : members) {
-    const auto& [source, target] = pairs[static_cast<size_t>(member)];
+    const auto& [source, target] = pairs[member];
     sources.push_back(source);
     std::vector<int32_t>& input = inputs.emplace_back(1, ends.begin);
     input.insert(input.end(), target.begin(), target.end());
@@ -101,7 +101,7 @@ void PairBatches::begin_epoch(int64_t epoch) {
 
 std::vector<int64_t> PairBatches::next() {
   if (position_ == std::ssize(order_)) begin_epoch(epoch_ + 1);
-  return order_[static_cast<size_t>(position_++)];
+  return order_[position_++];
 }
 
 void PairBatches::go_to(int64_t epoch, int64_t position) {

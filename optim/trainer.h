@@ -33,9 +33,10 @@ struct AuxiliaryLoss : Module {
 class Trainer : public TrainingLoop {
  public:
   /// Sets up the training. The model, the peers and the auxiliary loss, which may be null, must
-  /// outlive the trainer, and both texts, unless they are given to it to keep. From now on the model's parameters require a gradient, except
-  /// the frozen ones. Without a validation text, evaluations score the training text. Throws when
-  /// the config is bad, naming the field, when a text is too short, or when the model sees ahead.
+  /// outlive the trainer, and both texts, unless they are given to it to keep. From now on the
+  /// model's parameters require a gradient, except the frozen ones. Without a validation text,
+  /// evaluations score the training text. Throws when the config is bad, naming the field, when a
+  /// text is too short, or when the model sees ahead.
   Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
           const Kept<int32_t>& validation_text, const TrainerConfig& config,
           ProcessGroup& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);

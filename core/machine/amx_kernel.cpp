@@ -1,7 +1,7 @@
 // The kernel for pairs of bfloat16 numbers in AMX's tiles. One instruction multiplies a tile of a,
 // 16 rows by 16 pairs, with one of b, 16 pairs by 16 columns, and adds the product to a tile of
-// sums. Within such a step, it adds up the products of first numbers of pairs, those of second ones,
-// and then both. It takes numbers below 1e-38 for 0, be they factors, products or sums.
+// sums. Within such a step, it adds up the products of first numbers of pairs, those of second
+// ones, and then both. It takes numbers below 1e-38 for 0, be they factors, products or sums.
 
 #include "core/machine/packed_product.h"
 
@@ -110,8 +110,8 @@ FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b,
 }
 
 /// c = alpha a b + beta c for an a whose rows lie dense.
-FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                           Scalar beta, const Matrix& c) {
+FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
+                           Scalar alpha, Scalar beta, const Matrix& c) {
   shape_tiles();
   if (c.rows > side)
     (c.columns > side ? multiply_tiles<true, true>
@@ -126,7 +126,8 @@ FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, S
                                Scalar beta, const Matrix& c) {
   const MatrixView<const Pair> row = {a.data, 1, a.columns, 0, 1};
   for (int64_t column = 0; column < c.columns; column += tile_columns)
-    multiply(row, b + column * a.columns, alpha, beta, c.columns_from(column, c.columns - column));
+    multiply(row, b + column * a.columns, tile_columns, alpha, beta,
+             c.columns_from(column, c.columns - column));
 }
 
 /// Rounds up to 32 dense columns of a to pairs of neighbours in rows.

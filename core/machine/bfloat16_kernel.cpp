@@ -115,8 +115,8 @@ FOR_BFLOAT16 void multiply_columns(const MatrixView<const Pair>& a, const Pair* 
   multiply_rows<tile_rows, vectors>(a, b, alpha, beta, c);
 }
 
-FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                           Scalar beta, const Matrix& c) {
+FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
+                           Scalar alpha, Scalar beta, const Matrix& c) {
   if (c.columns <= lanes) return multiply_columns<1>(a, b, alpha, beta, c);
   multiply_columns<2>(a, b, alpha, beta, c);
 }

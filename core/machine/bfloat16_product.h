@@ -4,7 +4,7 @@
 // and 8 of precision. A product of two such numbers is exact in float, and sums are kept in float.
 // In the library of doubles, nothing is rounded.
 
-#include <memory>
+#include <functional>
 
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
@@ -37,10 +37,10 @@ class RightFactor {
             Threads threads = Threads::one) const;
 
  private:
-  struct Rounded;
-
   ConstMatrix b_;  // its sizes alone count where it is rounded
-  std::shared_ptr<const Rounded> rounded_{};
+  /// Multiplies with the panels of b, by the kernel that they are for; empty where b is a view.
+  std::function<void(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c, Threads)>
+      multiply_{};
 };
 
 /// Whether bfloat16 products are faster than those of floats: they use the CPU's instructions for

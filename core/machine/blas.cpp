@@ -10,7 +10,6 @@
 #include "core/errors.h"
 #include "core/machine/openblas.h"
 #include "core/machine/parallel.h"
-#include "core/machine/simd.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -58,17 +57,9 @@ std::optional<BlasForm> blas_form(const MatrixView<Element>& m) {
 
 /// c = added + beta c
 void add_scaled(const ConstMatrix& added, Scalar beta, const Matrix& c) {
-  for (int64_t row = 0; row < c.rows; ++row) {
-    if (added.column_stride == 1 && c.column_stride == 1) {
-      simd::axpby(1, added.data + row * added.row_stride, beta, c.data + row * c.row_stride,
-                  c.columns);
-      continue;
-    }
-    for (int64_t column = 0; column < c.columns; ++column) {
-      Scalar kept = beta == 0 ? 0 : beta * c.at(row, column);
-      c.at(row, column) = kept + added.at(row, column);
-    }
-  }
+  for (int64_t row = 0; row < c.rows; ++row)
+    add_run(1, &added.at(row, 0), added.column_stride, beta, &c.at(row, 0), c.column_stride,
+            c.columns);
 }
 
 /// c = alpha a b + beta c for a c of one column.

@@ -26,6 +26,15 @@ void add_matrix(const ConstMatrix& x, const Matrix& y) {
       for (int64_t j = begin; j < std::min(begin + few, x.columns); ++j) y.at(i, j) += x.at(i, j);
 }
 
+void add_run(Scalar alpha, const Scalar* x, int64_t x_step, Scalar beta, Scalar* y, int64_t y_step,
+             int64_t length) {
+  if (x_step == 1 && y_step == 1) return simd::axpby(alpha, x, beta, y, length);
+  for (int64_t n = 0; n < length; ++n) {
+    Scalar old = beta == 0 ? 0 : beta * y[n * y_step];
+    y[n * y_step] = alpha * x[n * x_step] + old;
+  }
+}
+
 bool is_finite(const ConstMatrix& x) {
   if (x.rows > 1 && has_dense_columns(x)) return is_finite(x.transposed());
   if (x.column_stride == 1 && x.row_stride == x.columns)

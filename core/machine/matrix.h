@@ -93,6 +93,9 @@ struct MatrixCopy {
 
 /// y += x
 void add_matrix(const ConstMatrix& x, const Matrix& y);
+/// y = alpha x + beta y for numbers that lie a step apart; a beta of 0 never reads y.
+void add_run(Scalar alpha, const Scalar* x, int64_t x_step, Scalar beta, Scalar* y, int64_t y_step,
+             int64_t length);
 /// Whether no element is a NaN or infinite.
 bool is_finite(const ConstMatrix& x);
 

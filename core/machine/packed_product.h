@@ -25,10 +25,6 @@ template <class Element>
 struct PanelKernel {
   /// Packs the columns of a matrix [depth, n] into panels, one behind another.
   using Pack = void (*)(const ConstMatrix& m, Element* panels);
-  /// c = alpha a b + beta c for an a [rows, depth] of elements at any strides, and panels of b.
-  /// Where a tile has more rows than c, those of a that c lacks are read too.
-  using Multiply = void (*)(const MatrixView<const Element>& a, const Element* b, Scalar alpha,
-                            Scalar beta, const Matrix& c);
 
   /// The rows and columns of c that one tile computes.
   int64_t tile_rows, tile_columns;
@@ -43,15 +39,17 @@ struct PanelKernel {
   bool left_in_rows = false;
   /// Pack aᵀ into panels of `tile_rows`, and b into panels of `tile_columns`.
   Pack pack_left, pack_right;
-  /// Multiplies with one panel of b; c is a tile, or less at the edges.
-  Multiply multiply;
-  /// Multiplies with rows of b that lie `step` elements apart; null for a kernel that packs pairs.
-  void (*multiply_apart)(const MatrixView<const Element>& a, const Element* b, int64_t step,
-                         Scalar alpha, Scalar beta, const Matrix& c) = nullptr;
+  /// c = alpha a b + beta c for an a [rows, depth] of elements at any strides, and one panel of b;
+  /// c is a tile, or less at the edges. Where a tile has more rows than c, those of a that c lacks
+  /// are read too. `step` is `tile_columns`; where numbers are elements, rows of b may lie farther
+  /// apart.
+  void (*multiply)(const MatrixView<const Element>& a, const Element* b, int64_t step, Scalar alpha,
+                   Scalar beta, const Matrix& c);
   /// Packs an a of one row into a panel of that row alone.
   Pack pack_row;
   /// Multiplies one row with as many panels of b as c is wide.
-  Multiply multiply_row;
+  void (*multiply_row)(const MatrixView<const Element>& a, const Element* b, Scalar alpha,
+                       Scalar beta, const Matrix& c);
   /// Turns an a into elements [rows, depth] in rows `step` apart or, where its columns lie dense
   /// and may stay so, in columns `step` apart. It is null where numbers are elements.
   void (*convert)(const ConstMatrix& a, Element* elements, int64_t step) = nullptr;
@@ -213,8 +211,8 @@ void multiply_block(const PanelKernel<Element>& kernel, Scalar alpha,
       continue;
     }
     for_tiles(kernel, block, [&](int64_t first, int64_t count, int64_t left, int64_t width) {
-      kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth), alpha,
-                      kept, block.block(first, count, left, width));
+      kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth),
+                      kernel.tile_columns, alpha, kept, block.block(first, count, left, width));
     });
   }
 }

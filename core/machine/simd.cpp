@@ -33,19 +33,12 @@ HWY_INLINE Vector left_out(Vector weight, Vector product) {
 void map_gradient(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy, Scalar beta,
                   Scalar* dx, int64_t n) {
   with_function(f, [&](auto function) HWY_ATTR {
-    auto gradient = [&](auto access, int64_t i) HWY_ATTR {
-      Vector from = access.load(dy + i);
-      return left_out(from, function.gradient(access.load(x + i), access.load(y + i), from));
-    };
-    if (beta == 0) {
-      for_vectors(
-          n, [&](auto access, int64_t i) HWY_ATTR { access.store(gradient(access, i), dx + i); });
-    } else {
-      for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
-        Vector old = access.load(dx + i);
-        access.store(hn::MulAdd(constant(beta), old, gradient(access, i)), dx + i);
-      });
-    }
+    for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
+      Vector from = access.load(dy + i), value = access.load(y + i);
+      Vector slope = left_out(from, function.gradient(access.load(x + i), value, from));
+      if (beta != 0) slope = hn::MulAdd(constant(beta), access.load(dx + i), slope);
+      access.store(slope, dx + i);
+    });
   });
 }
 
@@ -200,7 +193,7 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
 void exp_below(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums) {
   for (int64_t row = 0; row < x.rows; ++row) {
     Scalar* const from = row_of(x, row) + seen[row].begin;
-    const int64_t n = seen[row].end - seen[row].begin;
+    const int64_t n = seen[row].size();
     const Vector shift = constant(shifts[row]);
     sums[row] = add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
       Vector value = exp_below_zero(hn::Sub(access.load(from + i), shift));
@@ -217,30 +210,31 @@ HWY_INLINE Vector where_seen(Vector p, Vector v) {
   return hn::IfThenZeroElse(hn::Eq(p, hn::Zero(Lanes())), v);
 }
 
-HWY_INLINE void gradient_of(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor,
-                            Scalar beta, Scalar* dx, int64_t n) {
-  for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
-    Vector seen = access.load(p + i);
-    Vector scaled = hn::Mul(constant(factor), seen);
-    Vector slope = where_seen(seen, hn::Mul(scaled, hn::Sub(access.load(dp + i), constant(mean))));
-    if (beta != 0) slope = hn::MulAdd(constant(beta), access.load(dx + i), slope);
-    access.store(slope, dx + i);
-  });
+void softmax_means(ConstMatrix p, ConstMatrix dp, Scalar* means) {
+  for (int64_t row = 0; row < p.rows; ++row) {
+    const Scalar *of_p = row_of(p, row), *of_dp = row_of(dp, row);
+    means[row] = add_up(p.columns, [&](auto access, int64_t i, Vector total) HWY_ATTR {
+      Vector seen = access.load(of_p + i);
+      return hn::Add(total, where_seen(seen, hn::Mul(seen, access.load(of_dp + i))));
+    });
+  }
 }
 
-void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor, Scalar beta,
-                      Scalar* dx, int64_t n) {
-  gradient_of(p, dp, mean, factor, beta, dx, n);
+void softmax_gradients(ConstMatrix p, ConstMatrix dp, const Scalar* means, Scalar factor,
+                       Scalar beta, Matrix dx) {
+  for (int64_t row = 0; row < p.rows; ++row) {
+    const Scalar *of_p = row_of(p, row), *of_dp = row_of(dp, row);
+    Scalar* const to = row_of(dx, row);
+    const Vector mean = constant(means[row]);
+    for_vectors(p.columns, [&](auto access, int64_t i) HWY_ATTR {
+      Vector seen = access.load(of_p + i);
+      Vector scaled = hn::Mul(constant(factor), seen);
+      Vector slope = where_seen(seen, hn::Mul(scaled, hn::Sub(access.load(of_dp + i), mean)));
+      if (beta != 0) slope = hn::MulAdd(constant(beta), access.load(to + i), slope);
+      access.store(slope, to + i);
+    });
+  }
 }
-
-HWY_INLINE Scalar mean_of(const Scalar* p, const Scalar* dp, int64_t n) {
-  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
-    Vector seen = access.load(p + i);
-    return hn::Add(total, where_seen(seen, hn::Mul(seen, access.load(dp + i))));
-  });
-}
-
-Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) { return mean_of(p, dp, n); }
 
 // 0 times a number that is not finite is NaN, and a sum with a NaN is one.
 bool is_finite(const Scalar* x, int64_t n) {
@@ -291,15 +285,6 @@ void scale_rows(const Scalar* factors, ConstMatrix x, Matrix y) {
     });
 }
 
-void softmax_means(ConstMatrix p, ConstMatrix dp, Scalar* means) {
-  for (int64_t i = 0; i < p.rows; ++i) means[i] = mean_of(row_of(p, i), row_of(dp, i), p.columns);
-}
-
-void softmax_gradients(ConstMatrix p, const Scalar* means, Scalar factor, Matrix dp) {
-  for (int64_t i = 0; i < p.rows; ++i)
-    gradient_of(row_of(p, i), row_of(dp, i), means[i], factor, 0, row_of(dp, i), p.columns);
-}
-
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
@@ -318,8 +303,6 @@ SHIFTGRAD_DISPATCH(sum);
 SHIFTGRAD_DISPATCH(products);
 SHIFTGRAD_DISPATCH(exp_minus);
 SHIFTGRAD_DISPATCH(exp_below);
-SHIFTGRAD_DISPATCH(softmax_mean);
-SHIFTGRAD_DISPATCH(softmax_gradient);
 SHIFTGRAD_DISPATCH(is_finite);
 SHIFTGRAD_DISPATCH(maximum);
 SHIFTGRAD_DISPATCH(maxima);

@@ -40,8 +40,8 @@ enum class Binary {
 /// y = f(x)
 extern void (*const map)(Unary f, const Scalar* x, Scalar* y, int64_t n);
 
-/// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx. A dy of 0 passes nothing on,
-/// even if f'(x) is not finite.
+/// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx. A dy of 0 passes nothing
+/// on, even if f'(x) is not finite.
 extern void (*const map_gradient)(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy,
                                   Scalar beta, Scalar* dx, int64_t n);
 
@@ -75,12 +75,12 @@ extern void (*const maxima)(ConstMatrix x, const Stretch* seen, Scalar* results)
 /// y_i = factor_i x_i
 extern void (*const scale_rows)(const Scalar* factors, ConstMatrix x, Matrix y);
 
-/// The `softmax_mean` of each row.
+/// Σ p dp over the elements with p ≠ 0, the mean of dp under a softmax p.
 extern void (*const softmax_means)(ConstMatrix p, ConstMatrix dp, Scalar* means);
-
-/// The `softmax_gradient` of each row, in place of dp.
-extern void (*const softmax_gradients)(ConstMatrix p, const Scalar* means, Scalar factor,
-                                       Matrix dp);
+/// dx = beta dx + factor p (dp - mean), the gradient of a softmax p if the means are those of dp.
+/// Elements with p = 0 take no part, whatever their dp. A beta of 0 never reads dx.
+extern void (*const softmax_gradients)(ConstMatrix p, ConstMatrix dp, const Scalar* means,
+                                       Scalar factor, Scalar beta, Matrix dx);
 
 /// y = alpha x aᵀ + beta y for matrices whose rows have no gaps; a beta of 0 never reads y. This is
 /// for an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
@@ -93,14 +93,6 @@ extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64
 /// columns, which its shift is not below, while the others become 0. It takes two thirds of the
 /// time. Floats below e^-87 are 0.
 extern void (*const exp_below)(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums);
-
-/// Σ p dp over the elements with p ≠ 0, the mean of dp under a softmax p.
-extern Scalar (*const softmax_mean)(const Scalar* p, const Scalar* dp, int64_t n);
-
-/// dx = beta dx + factor p (dp - mean), the gradient of a softmax p if `mean` is that of dp.
-/// Elements with p = 0 take no part, whatever their dp. A beta of 0 never reads dx.
-extern void (*const softmax_gradient)(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor,
-                                      Scalar beta, Scalar* dx, int64_t n);
 
 /// The instruction sets that these loops are compiled for and that this CPU has, the best first.
 std::vector<std::string> instruction_sets();

@@ -49,11 +49,8 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
         std::clamp<int64_t>(of_a.end(row, last) + 1, 0, a.matrix.columns), kernel.numbers);
     const MatrixView<const Element> rows_of_a =
         left.block(row, rows, begin, std::max<int64_t>(end - begin, 0));
-    const Matrix to = c.block(row, rows, column + first, width);
-    if (kernel.multiply_apart)
-      kernel.multiply_apart(rows_of_a, panel + begin * b.depth_step, b.depth_step, alpha, beta, to);
-    else
-      kernel.multiply(rows_of_a, panel + begin * b.depth_step, alpha, beta, to);
+    kernel.multiply(rows_of_a, panel + begin * b.depth_step, b.depth_step, alpha, beta,
+                    c.block(row, rows, column + first, width));
   });
 }
 

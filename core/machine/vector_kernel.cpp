@@ -200,14 +200,10 @@ HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, int64_t step, Sc
   if constexpr (rest > 0) multiply_pieces<rest, wide>(a, b, step, alpha, beta, c);
 }
 
-void multiply_apart(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Scalar beta,
-                    const Matrix& c) {
+void multiply(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Scalar beta,
+              const Matrix& c) {
   if (c.columns > lanes) return multiply_pieces<product_rows, true>(a, b, step, alpha, beta, c);
   multiply_pieces<product_rows, false>(a, b, step, alpha, beta, c);
-}
-
-void multiply(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta, const Matrix& c) {
-  multiply_apart(a, b, product_columns, alpha, beta, c);
 }
 
 void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
@@ -225,7 +221,6 @@ const PanelKernel<Scalar>& vector_kernel() {
                                                  .pack_left = pack<product_rows>,
                                                  .pack_right = pack<product_columns>,
                                                  .multiply = multiply,
-                                                 .multiply_apart = multiply_apart,
                                                  .pack_row = pack<1>,
                                                  .multiply_row = multiply_row};
   return kernel;

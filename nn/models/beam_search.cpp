@@ -110,8 +110,8 @@ struct Beam {
   std::vector<Hypothesis> done{};    // best first
 
   /// Makes one step. Of the hypotheses that have ended and of all continuations, those in progress
-  /// among the best `width` go on. The last step only ends hypotheses. Returns how the rows go on, none if all
-  /// hypotheses have ended. A row without a hypothesis continues the first.
+  /// among the best `width` go on. The last step only ends hypotheses. Returns how the rows go on,
+  /// none if all hypotheses have ended. A row without a hypothesis continues the first.
   std::vector<NextToken> step(const RowLogits& logits, int32_t end, bool last) {
     std::vector<Candidate> candidates;
     for (Hypothesis& ended : done)
@@ -179,7 +179,8 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
   AtLeast at_least{"beam_search"};
   at_least(1, "width", beam.width);
   at_least(0, "length_penalty", beam.length_penalty);
-  std::vector<Beam> beams(static_cast<size_t>(sources.tokens.shape[0]), Beam{beam, options.max_length});
+  std::vector<Beam> beams(static_cast<size_t>(sources.tokens.shape[0]),
+                          Beam{beam, options.max_length});
   decode(model, sources, options, beam.width, [&](size_t b, const RowLogits& logits, bool last) {
     return beams[b].step(logits, options.end, last);
   });

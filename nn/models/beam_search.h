@@ -53,11 +53,12 @@ struct BeamOptions {
 /// Returns at most `width` targets for each source, the greatest score first. At every step, the
 /// targets that have ended compete with the `width` likeliest continuations of the others, of which
 /// each counts as the best that can become of it: its log P with the length of the longest target.
-/// Those in progress among the `width` best go on. So a target that ends too early does not displace
-/// a better one in progress. The search for a source is over when none goes on. Among equal scores, the target that ended
-/// first is better, then the earlier row, then the smaller token. A width that is at least the
-/// number of possible targets is an exhaustive search. Throws when an option is out of range, when
-/// the model does not have a token, and when a target could be longer than the model allows.
+/// Those in progress among the `width` best go on. So a target that ends too early does not
+/// displace a better one in progress. The search for a source is over when none goes on. Among
+/// equal scores, the target that ended first is better, then the earlier row, then the smaller
+/// token. A width that is at least the number of possible targets is an exhaustive search. Throws
+/// when an option is out of range, when the model does not have a token, and when a target could be
+/// longer than the model allows.
 std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
                                                  const PaddedTokens& sources,
                                                  const DecodingOptions& options,

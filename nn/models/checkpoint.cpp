@@ -55,18 +55,21 @@ void save(const SequenceModel& model, const std::string& path, const RunState& s
   RunFile file{
       state_dict(model), {{"format", own_model_format}, {"model", model.config_text()}}, state};
   in_name_of(path, [&] {
-    require(parse_json("model", file.at("model")).is_object(), model.name, ": config_text is not a JSON object");
+    require(parse_json("model", file.at("model")).is_object(), model.name,
+            ": config_text is not a JSON object");
   });
   write_run_file(path, std::move(file));
 }
 
 RunState load(SequenceModel& model, const std::string& path) {
   RunFile file = read_run_file(path);
-  in_name_of(path, [&] {
+  json config = in_name_of(path, [&] {
     file.check_format(file.is_of(language_model_format) ? language_model_format : own_model_format);
-    require(parse_json("model", file.at("model")).is_object(), "model is not a JSON object");
+    json found = parse_json("model", file.at("model"));
+    require(found.is_object(), "model is not a JSON object");
+    return found;
   });
-  std::string different = differences(parse_json("model", file.at("model")), json::parse(model.config_text()));
+  std::string different = differences(config, json::parse(model.config_text()));
   require(different.empty(), path, ": a model of the config ", different,
           file.is_of(language_model_format)
               ? "; read it with make_model(read_checkpoint(path), path)"

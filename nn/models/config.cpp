@@ -137,9 +137,9 @@ class Reader {
   std::set<std::string> known_;
 };
 
-/// Collects the saved fields of a layer's config into an object. Absent options are left out, and so
-/// are fields with the usual value, if the config says what that is; with `all`, they are null and
-/// that value.
+/// Collects the saved fields of a layer's config into an object. Absent options are left out, and
+/// so are fields with the usual value, if the config says what that is; with `all`, they are null
+/// and that value.
 struct Writer {
   std::string layer{};
   bool all = false;

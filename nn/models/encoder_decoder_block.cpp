@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 
 #include "core/errors.h"
 #include "ops/shape.h"
@@ -47,12 +46,7 @@ struct SourceCache : CacheOf<SourceCache> {
         std::adjacent_find(kept.begin(), kept.end(), std::greater_equal()) == kept.end();
     if (ascending && std::ssize(kept) == B) return;
     heads = {{}, members_of(heads.key, kept), members_of(heads.value, kept)};
-    if (!padding) return;
-    Mask left{{std::ssize(kept), padding->shape[1]}, {}};
-    for (int64_t source : kept)
-      std::ranges::copy(shiftgrad::rows(*padding, source, source + 1).values,
-                        std::back_inserter(left.values));
-    padding = std::make_shared<const Mask>(std::move(left));
+    if (padding) padding = std::make_shared<const Mask>(members_of(*padding, kept));
   }
 };
 

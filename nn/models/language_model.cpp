@@ -38,8 +38,9 @@ std::unique_ptr<Block> LanguageModel::build_block(Init values, const MixerMaker&
                                                Width{config.d_model, config.n_head}, values);
   }
   return std::make_unique<TransformerBlock>(
-      part_of<TransformerBlockConfig>(config), width_in(config.mixer, config.d_model, config.n_head),
-      values, own_mixer ? own_mixer(*values.random) : nullptr);
+      part_of<TransformerBlockConfig>(config),
+      width_in(config.mixer, config.d_model, config.n_head), values,
+      own_mixer ? own_mixer(*values.random) : nullptr);
 }
 
 void LanguageModel::tie_position_biases() {

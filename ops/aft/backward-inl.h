@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/zero_weights.h"
+#include "ops/aft/bias_gradients-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
@@ -43,7 +43,8 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
     };
     int64_t j = p.end(terms.end - 1);
     for (int64_t block = end - 1; block >= begin; --block) {
-      for (int64_t past = p.window(block).begin; j > past; --j) *received.row(x, j - 1) = far;
+      int64_t past = terms.cut.window(block).begin;
+      for (; j > past; --j) *received.row(x, j - 1) = far;
       add_block(block);
     }
     std::fill_n(received.row(x, 0), j, far);
@@ -51,7 +52,7 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
     far = Pair{};
     j = 0;
     for (int64_t block = begin; block < end; ++block) {
-      for (int64_t past = p.window(block).end; j < past; ++j) received.row(x, j)->add(far);
+      for (int64_t past = terms.cut.window(block).end; j < past; ++j) received.row(x, j)->add(far);
       add_block(block);
     }
     for (; j < p.K; ++j) received.row(x, j)->add(far);
@@ -74,42 +75,6 @@ void spread(const Terms& terms, const Tile& tile, const Rows& passed, const Rows
         for (int64_t n = 0; n < own_keys(terms.p, tile, first + r); ++n)
           to[n].add(w[n * lanes + r], from[r]);
     }
-}
-
-/// Computes what a tile's biases get, [keys, lanes]. The weights that may be 0 are the terms of a
-/// hidden key, and what a query passes on if nothing came to it. Returns whether all is finite.
-template <Zeros zeros>
-bool bias_gradients(const Terms& terms, const Tile& tile, const Rows& passed, Vector* gradients) {
-  constexpr bool selects = zeros == Zeros::select;
-  const Vector* w = reinterpret_cast<const Vector*>(tile.weights);
-  Vector spoilt{};  // 0 times what is not finite is NaN
-  for (int64_t j = tile.keys.begin; j < tile.keys.end; ++j, ++w, ++gradients) {
-    Vector sums[lanes] = {};
-    for (int64_t x = 0; x < terms.vectors; ++x) {
-      Pair term = *terms.row(x, j);
-      const Pair* from = passed.row(x, tile.first);
-      for (int64_t r = 0; r < lanes; ++r) {
-        Pair used = selects ? from[r].chosen_by(term.den) : from[r];
-        sums[r] += (selects ? chosen(used.den, term.den) : term.den) * used.den;
-        sums[r] += (selects ? chosen(used.num, term.num) : term.num) * used.num;
-      }
-    }
-    // A key that a query does not see has the weight 0, and may be anything.
-    *gradients = chosen(*w, *w * sums_of_lanes(sums));
-    spoilt += *gradients * Number{0};
-  }
-  for (int64_t r = 0; r < lanes; ++r)
-    if (spoilt[r] != 0) return false;
-  return true;
-}
-
-/// dw_ij += e^w_ij (dden_i · t_j + dnum_i · t_j v_j)
-void add_bias_gradient(const Terms& terms, const Tile& tile, const Rows& passed, Scalar* gradient) {
-  Vector gradients[most_keys];
-  if (!bias_gradients<Zeros::multiply>(terms, tile, passed, gradients))
-    bias_gradients<Zeros::select>(terms, tile, passed, gradients);
-  for (int64_t n = 0; n < tile.keys.size(); ++n, gradient += lanes)
-    store(load(gradient, lanes) + gradients[n], gradient, lanes);
 }
 
 /// dk_j = t_j dden + t_j v_j dnum and dv_j = t_j dnum, for the keys begin … end-1.
@@ -136,21 +101,22 @@ void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, 
   }
 }
 
-void backward(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
+void backward(const AftWeights<Number>& weights, const AftStrip& strip, int64_t begin,
               const AftRecord& record, const Tensor& dy, const AftGradients& gradients) {
-  const AftProducts* products = weights.products;
-  Terms terms(p, strip, products);
-  Rows passed(terms.vectors, p.blocks() * lanes, products);
+  const AftProblem& p = weights.p;
+  const AftProducts* products = weights.products.get();
+  Terms terms(weights, strip, begin, products);
+  Rows passed(terms.vectors, weights.blocks() * lanes, products);
   Rows received(terms.vectors, p.K, products);
   // The keys before this one have got a gradient.
-  int64_t reached = strip.begin > p.first_query(strip.b) ? p.end(strip.begin - 1) : 0;
+  int64_t reached = begin > strip.first ? p.end(begin - 1) : 0;
   while (terms.next()) {
     pass_on(terms, record, dy, passed);
     if (products) {
       products->spread(strip, passed.matrix(), terms.matrix(), received.matrix());
     } else {
       spread_far(terms, passed, received);
-      const Number* tiles = weights.of(p, strip);
+      const Number* tiles = weights.of(strip);
       for_tiles(terms, tiles, [&](const Tile& tile) HWY_ATTR {
         spread(terms, tile, passed, received);
         if (gradients.bias)

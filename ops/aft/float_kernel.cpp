@@ -19,35 +19,7 @@ const AftKernel<float>& (*const kernel)() = nullptr;
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/aft/float_kernel.cpp"
 #include <hwy/foreach_target.h>
-// Highway wants these below foreach_target.h.
-#include "core/machine/dispatch.h"
-#include "ops/aft/tiles-inl.h"
-// These stand on the tiles, the terms and the vectors.
-#include "ops/aft/backward-inl.h"
-#include "ops/aft/forward-inl.h"
-#include "ops/aft/weights-inl.h"
-
-HWY_BEFORE_NAMESPACE();
-
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats::HWY_NAMESPACE {
-
-const AftKernel<float>& kernel() {
-  static constexpr AftKernel<float> all = {lanes, make_weights, forward, backward};
-  return all;
-}
-
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats::HWY_NAMESPACE
-
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-
-namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats {
-
-SHIFTGRAD_DISPATCH(kernel);
-
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::in_floats
-
-#endif
+// Highway wants this below foreach_target.h.
+#include "ops/aft/kernel-inl.h"
 
 #endif

@@ -16,14 +16,14 @@ void sum_far(const Terms& terms, const Rows& sums) {
     Pair far{};
     int64_t j = 0;
     for (int64_t block = begin; block < end; ++block) {
-      for (int64_t past = p.window(block).begin; j < past; ++j) far.add(*terms.row(x, j));
+      for (int64_t past = terms.cut.window(block).begin; j < past; ++j) far.add(*terms.row(x, j));
       std::fill_n(sums.row(x, block * lanes), lanes, far);
     }
     if (p.visibility.sight.causal) continue;
     far = Pair{};
     j = p.K;
     for (int64_t block = end - 1; block >= begin; --block) {
-      for (int64_t past = p.window(block).end; j > past; --j) far.add(*terms.row(x, j - 1));
+      for (int64_t past = terms.cut.window(block).end; j > past; --j) far.add(*terms.row(x, j - 1));
       for (int64_t r = 0; r < lanes; ++r) sums.row(x, block * lanes + r)->add(far);
     }
   }
@@ -60,20 +60,20 @@ void divide(const Terms& terms, const Rows& sums, AftRecord& record) {
     }
 }
 
-int64_t forward(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
+int64_t forward(const AftWeights<Number>& weights, const AftStrip& strip, int64_t begin,
                 AftRecord& record) {
-  const AftProducts* products = weights.products;
-  Terms terms(p, strip, products);
-  if (strip.begin == p.first_query(strip.b))
-    for (int64_t i = 0; i < strip.begin; ++i)
+  const AftProducts* products = weights.products.get();
+  Terms terms(weights, strip, begin, products);
+  if (begin == strip.first)
+    for (int64_t i = 0; i < begin; ++i)
       std::fill_n(record.y.mutable_data() + terms.place(0, i), strip.width, Scalar{0});
-  Rows sums(terms.vectors, p.blocks() * lanes, products);
+  Rows sums(terms.vectors, weights.blocks() * lanes, products);
   while (terms.next()) {
     if (products) {
       products->mix(strip, {terms.begin, terms.end}, terms.matrix(), sums.matrix());
     } else {
       sum_far(terms, sums);
-      for_tiles(terms, weights.of(p, strip),
+      for_tiles(terms, weights.of(strip),
                 [&](const Tile& tile) HWY_ATTR { mix(terms, tile, sums); });
     }
     divide(terms, sums, record);

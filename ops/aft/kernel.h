@@ -38,11 +38,14 @@
 // AVX-512, and O(K) numbers for each thread. Floats have R = 16.
 
 #include <cmath>
+#include <memory>
 #include <tuple>
 #include <vector>
 
 #include "core/machine/allocator.h"
+#include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
+#include "core/stretch.h"
 #include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -63,37 +66,75 @@ struct AftRange<float> {
   static constexpr bool is_endless = false;
 };
 
-struct Span {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
 /// Neighbouring channels of one batch member, all of one group: what a task works on.
 struct AftStrip {
   int64_t number, b, group, channel, width;
-  int64_t begin;  ///< the first query to compute: its batch member's first one that sees a key
+  int64_t first;  ///< the first query of the batch member that sees a key, or T
 };
 inline constexpr int64_t widest_strip = 64;
 
-struct AftProblem;
+/// A call of aft_mix, whose tensors `check_aft` has let through.
+struct AftProblem {
+  Tensor key, value;  // [B, K, C], the channels side by side in memory
+  AftBand band;
+  Visibility visibility;
+  int64_t B = key.size(0), K = key.size(1), C = key.size(2);
+  int64_t G = band.bias.size(0), T = band.bias.size(1), n = band.bias.size(2);
+  std::vector<AftStrip> strips = all_strips();
+
+  int64_t first(int64_t i) const { return band.start + band.step * i; }
+  /// The key after the last one that query i may see.
+  int64_t end(int64_t i) const { return visibility.sight.causal ? K - T + i + 1 : K; }
+  bool is_padding(int64_t b, int64_t j) const {
+    return visibility.padding && visibility.padding->values[static_cast<size_t>(b * K + j)];
+  }
+  /// The biases of a group [T, n].
+  ConstMatrix biases(int64_t group) const;
+  /// The keys of query i's band that it may see.
+  Stretch biased(int64_t i) const;
+  std::vector<AftStrip> all_strips() const;
+};
+
+/// The queries of a problem in blocks of R, with the room that the weights of a block take.
+struct AftBlocks {
+  const AftProblem& p;
+  int64_t rows;  // R
+  int64_t block_size = widest_window() * rows;
+
+  int64_t blocks() const { return divide_up(p.T, rows); }
+  /// Room for the weights of a group.
+  int64_t group_size() const { return blocks() * block_size; }
+  /// The keys between those that come as one sum.
+  Stretch window(int64_t block) const;
+  int64_t widest_window() const;
+};
+
 class AftProducts;
+
+/// The weights e^w of all groups: in blocks, or as products take them.
+template <class Number>
+struct AftWeights : AftBlocks {
+  CachedVector<Number> tiles{};
+  std::shared_ptr<const AftProducts> products{};
+
+  /// Returns the weights of a strip's group.
+  const Number* of(const AftStrip& strip) const {
+    return tiles.data() + strip.group * group_size();
+  }
+};
 
 /// What the forward pass leaves for the backward pass.
 struct AftRecord {
   Tensor y;  // [B, T, C]
   /// den [B, T, C] of queries that see a key, in the Number that it was summed up in.
-  std::tuple<CachedVector<double>, CachedVector<float>> totals;
-  /// Whether floats did the queries of each strip before its `begin`.
+  std::tuple<CachedArray<double>, CachedArray<float>> totals;
+  /// The first query of each strip that is left to doubles, and whether floats did those before it.
+  std::vector<int64_t> begins;
   bool in_floats = false;
-  std::vector<AftStrip> strips;
 
   template <class Number>
-  Number* total() {
-    return std::get<CachedVector<Number>>(totals).data();
-  }
-  template <class Number>
-  const Number* total() const {
-    return std::get<CachedVector<Number>>(totals).data();
+  Number* total() const {
+    return std::get<CachedArray<Number>>(totals).data();
   }
 };
 
@@ -103,84 +144,35 @@ struct AftGradients {
   Scalar* bias;
 };
 
-/// The weights e^w of all groups: in blocks, or as products take them.
-template <class Number>
-struct AftWeights {
-  CachedVector<Number> tiles{};
-  const AftProducts* products = nullptr;
-
-  /// Returns the weights of a strip's group.
-  const Number* of(const AftProblem& p, const AftStrip& strip) const;
-};
-
 /// The kernel for one instruction set, with vectors of Numbers.
 template <class Number>
 struct AftKernel {
   int64_t rows;
   /// Computes e^w of one block in one group, [window, R]; 0 where a query does not see the key.
   /// Returns whether all biases lie within the range.
-  bool (*weights)(const AftProblem& p, int64_t group, int64_t block, Number* to);
-  /// Computes y and den of a strip, up to the query that it returns: T, or the first that sees what
-  /// is beyond the range of floats.
-  int64_t (*forward)(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
+  bool (*weights)(const AftBlocks& blocks, int64_t group, int64_t block, Number* to);
+  /// Computes y and den of a strip, from query `begin` up to the one that it returns: T, or the
+  /// first that sees what is beyond the range of floats.
+  int64_t (*forward)(const AftWeights<Number>& weights, const AftStrip& strip, int64_t begin,
                      AftRecord& record);
   /// Adds to the gradients of a strip what the same queries give, for the gradient dy of y.
-  void (*backward)(const AftProblem& p, const AftStrip& strip, const AftWeights<Number>& weights,
+  void (*backward)(const AftWeights<Number>& weights, const AftStrip& strip, int64_t begin,
                    const AftRecord& record, const Tensor& dy, const AftGradients& gradients);
-  /// Computes y of a strip for queries that come one after the other, as aft_step says. Its sums
-  /// are doubles, so floats have none.
-  void (*step)(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y) = {};
 };
 
-// Each returns the kernel for this CPU.
+// Each kernel() returns the kernel for this CPU.
 namespace aft::in_doubles {
 using Number = double;
 extern const AftKernel<double>& (*const kernel)();
+/// Computes y of a strip for queries that come one after the other, as aft_step says.
+extern void (*const step)(const AftProblem& p, const AftStrip& strip, AftSums& sums,
+                          const Tensor& y);
 }  // namespace aft::in_doubles
 namespace aft::in_floats {
 using Number = float;
 extern const AftKernel<float>& (*const kernel)();
 }  // namespace aft::in_floats
 
-/// A call of aft_mix, whose tensors `check_aft` has let through.
-struct AftProblem {
-  Tensor key, value;  // [B, K, C], the channels side by side in memory
-  AftBand band;
-  Visibility visibility;
-  int64_t B = key.size(0), K = key.size(1), C = key.size(2);
-  int64_t G = band.bias.size(0), T = band.bias.size(1), n = band.bias.size(2);
-  int64_t rows = aft::in_doubles::kernel().rows;  // R
-  int64_t block_size = widest_window() * rows;    // room for the weights of a block
-
-  /// Returns the problem cut into blocks of another R.
-  AftProblem in_blocks_of(int64_t queries) const;
-  int64_t first(int64_t i) const { return band.start + band.step * i; }
-  /// The key after the last one that query i may see.
-  int64_t end(int64_t i) const { return visibility.sight.causal ? K - T + i + 1 : K; }
-  bool is_padding(int64_t b, int64_t j) const {
-    return visibility.padding && visibility.padding->values[static_cast<size_t>(b * K + j)];
-  }
-  /// The first query that sees a key, or T.
-  int64_t first_query(int64_t b) const;
-  /// The keys of query i's band that it may see.
-  Span biased(int64_t i) const;
-
-  int64_t blocks() const { return divide_up(T, rows); }
-  /// Room for the weights of a group.
-  int64_t group_size() const { return blocks() * block_size; }
-  /// The keys between those that come as one sum.
-  Span window(int64_t block) const;
-  int64_t widest_window() const;
-  std::vector<AftStrip> strips() const;
-};
-
-template <class Number>
-const Number* AftWeights<Number>::of(const AftProblem& p, const AftStrip& strip) const {
-  return tiles.data() + strip.group * p.group_size();
-}
-
-/// Returns x [B, K, C], or a copy where its channels do not lie side by side.
-Tensor with_own_rows(const Tensor& x);
 /// Computes y and fills the record. Returns false, and does nothing, where a bias is too large.
 bool aft_forward(const AftProblem& p, AftRecord& record);
 /// Adds to the gradients of key, value and bias, given the gradient of y.

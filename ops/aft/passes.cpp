@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/machine/bfloat16_product.h"
 #include "core/machine/parallel.h"
 #include "ops/aft/products.h"
+#include "ops/dense_rows.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -29,79 +31,71 @@ const AftKernel<Number>& kernel_of() {
     return aft::in_floats::kernel();
 }
 
-/// Returns e^w for the blocks of all groups, or nothing where a bias is too large.
+/// Returns the weights of one pass: products where they serve floats, otherwise e^w in blocks.
+/// Returns nothing where a bias is too large.
 template <class Number>
-std::optional<CachedVector<Number>> weights_of(const AftProblem& p) {
-  CachedVector<Number> all(static_cast<size_t>(p.G * p.group_size()));
+std::optional<AftWeights<Number>> weights_of(const AftProblem& p, AftProducts::Pass pass) {
+  AftWeights<Number> all{{p, kernel_of<Number>().rows}};
   std::atomic<bool> fit = true;
-  parallel_each(p.G * p.blocks(), 1 + 10000 / (p.block_size + 1), [&](int64_t n) {
-    int64_t group = n / p.blocks(), block = n % p.blocks();
-    if (!kernel_of<Number>().weights(p, group, block, all.data() + n * p.block_size)) fit = false;
-  });
+  if (std::is_same_v<Number, float> && AftProducts::serve(p)) {
+    auto products = std::make_shared<AftProducts>(p, pass);
+    fit = products->fit();
+    all.products = std::move(products);
+  } else {
+    all.tiles.resize(static_cast<size_t>(p.G * all.group_size()));
+    parallel_each(p.G * all.blocks(), 1 + 10000 / (all.block_size + 1), [&](int64_t n) {
+      int64_t group = n / all.blocks(), block = n % all.blocks();
+      Number* to = all.tiles.data() + n * all.block_size;
+      if (!kernel_of<Number>().weights(all, group, block, to)) fit = false;
+    });
+  }
   if (!fit) return std::nullopt;
   return all;
 }
 
-/// The weights of one pass: products where they serve floats, otherwise e^w.
-template <class Number>
-struct Weights : AftWeights<Number> {
-  std::optional<AftProducts> wide{};
-  bool fit = true;
-
-  Weights(const AftProblem& p, AftProducts::Pass pass) {
-    if (std::is_same_v<Number, float> && AftProducts::serve(p)) {
-      this->products = &wide.emplace(p, pass);
-      fit = wide->fit();
-    } else if (auto all = weights_of<Number>(p)) {
-      this->tiles = std::move(*all);
-    } else {
-      fit = false;
-    }
-  }
-};
-
 /// The number of strips that are worth a task.
-int64_t grain(const AftProblem& p) {
-  int64_t terms = (p.K * 8 + p.group_size()) * widest_strip;
+int64_t grain(const AftBlocks& blocks) {
+  int64_t terms = (blocks.p.K * 8 + blocks.group_size()) * widest_strip;
   return 1 + 200000 / (terms + 1);
 }
 
 /// The most parts that the gradient of the biases is made in. Each takes memory, so large ones are
 /// few.
-int64_t most_parts(const AftProblem& p) {
+int64_t most_parts(const AftBlocks& blocks) {
   constexpr int64_t room = 1 << 22;
-  return std::clamp<int64_t>(room / (p.G * p.group_size() + 1), 4, 16);
+  return std::clamp<int64_t>(room / (blocks.p.G * blocks.group_size() + 1), 4, 16);
 }
 
 /// Adds parts [parts, G, blocks, block_size] up in `sum`, the gradient of the biases.
-void add_bias_gradient(const AftProblem& p, const CachedVector<Scalar>& all, int64_t parts,
+void add_bias_gradient(const AftBlocks& blocks, const CachedVector<Scalar>& all, int64_t parts,
                        const Tensor& sum) {
+  const AftProblem& p = blocks.p;
   Scalar* data = sum.mutable_data();
   parallel_each(p.G * p.T, 16, [&](int64_t row) {
-    int64_t i = row % p.T, block = i / p.rows, window = p.window(block).begin;
+    int64_t i = row % p.T, block = i / blocks.rows, window = blocks.window(block).begin;
     auto [begin, end] = p.biased(i);
     for (int64_t part = 0; part < parts; ++part) {
-      const Scalar* from = all.data() + (part * p.G + row / p.T) * p.group_size() +
-                           block * p.block_size + i % p.rows;
+      const Scalar* from = all.data() + (part * p.G + row / p.T) * blocks.group_size() +
+                           block * blocks.block_size + i % blocks.rows;
       for (int64_t j = begin; j < end; ++j)
-        data[row * p.n + j - p.first(i)] += from[(j - window) * p.rows];
+        data[row * p.n + j - p.first(i)] += from[(j - window) * blocks.rows];
     }
   });
 }
 
-/// Computes what of y is left to do in Numbers, and moves the strips' `begin` behind it where
-/// something may be left to doubles. Returns false where a bias is too large.
+/// Computes what of y is left to do in Numbers, and moves `record.begins` behind it where something
+/// may be left to doubles. Returns false where a bias is too large.
 template <class Number>
-bool forward_in(const AftProblem& problem, AftRecord& record) {
-  AftProblem p = problem.in_blocks_of(kernel_of<Number>().rows);
-  const Weights<Number> weights(p, AftProducts::Pass::forward);
-  if (!weights.fit) return false;
-  std::get<CachedVector<Number>>(record.totals).resize(static_cast<size_t>(p.B * p.T * p.C));
-  parallel_each(std::ssize(record.strips), grain(p), [&](int64_t n) {
-    AftStrip& strip = record.strips[static_cast<size_t>(n)];
-    if (record.in_floats && strip.begin == p.T) return;
-    int64_t end = kernel_of<Number>().forward(p, strip, weights, record);
-    if (!AftRange<Number>::is_endless) strip.begin = end;
+bool forward_in(const AftProblem& p, AftRecord& record) {
+  const auto weights = weights_of<Number>(p, AftProducts::Pass::forward);
+  if (!weights) return false;
+  std::get<CachedArray<Number>>(record.totals) = CachedArray<Number>(p.B * p.T * p.C);
+  parallel_each(std::ssize(p.strips), grain(*weights), [&](int64_t n) {
+    int64_t& begin = record.begins[n];
+    if (record.in_floats && begin == p.T) return;
+    const AftStrip& strip = p.strips[n];
+    int64_t end = kernel_of<Number>().forward(*weights, strip, begin, record);
+    if (!AftRange<Number>::is_endless) begin = end;
   });
   return true;
 }
@@ -109,40 +103,40 @@ bool forward_in(const AftProblem& problem, AftRecord& record) {
 /// Adds the gradients of the strips' queries that were computed in Numbers; those of the biases to
 /// `sum`, if it is defined.
 template <class Number>
-void backward_in(const AftProblem& problem, const std::vector<AftStrip>& strips,
-                 const AftRecord& record, const Tensor& dy, const OpenGradient& key,
-                 const OpenGradient& value, const Tensor& sum) {
-  AftProblem p = problem.in_blocks_of(kernel_of<Number>().rows);
-  const Weights<Number> weights(p, AftProducts::Pass::backward);
-  int64_t count = std::ssize(strips), size = p.G * p.group_size();
+void backward_in(const AftProblem& p, const AftRecord& record, const Tensor& dy,
+                 const OpenGradient& key, const OpenGradient& value, const Tensor& sum) {
+  const auto weights = *weights_of<Number>(p, AftProducts::Pass::backward);
+  int64_t count = std::ssize(p.strips), size = p.G * weights.group_size();
   bool in_parts = sum.defined() && !weights.products;
-  int64_t tasks = divide_up(count, grain(p));
-  if (in_parts) tasks = std::min(tasks, most_parts(p));
+  int64_t tasks = divide_up(count, grain(weights));
+  if (in_parts) tasks = std::min(tasks, most_parts(weights));
   CachedVector<Scalar> bias(static_cast<size_t>(in_parts ? tasks * size : 0));
   parallel_for(tasks, [&](int64_t task) {
     for (int64_t n = task * count / tasks; n < (task + 1) * count / tasks; ++n) {
-      const AftStrip& strip = strips[static_cast<size_t>(n)];
-      if (AftRange<Number>::is_endless && record.in_floats && strip.begin == p.T) continue;
-      int64_t place = task * size + strip.group * p.group_size();
-      kernel_of<Number>().backward(p, strip, weights, record, dy,
+      const AftStrip& strip = p.strips[n];
+      int64_t begin = strip.first;
+      if (AftRange<Number>::is_endless) begin = record.begins[n];
+      if (AftRange<Number>::is_endless && record.in_floats && begin == p.T) continue;
+      int64_t place = task * size + strip.group * weights.group_size();
+      kernel_of<Number>().backward(weights, strip, begin, record, dy,
                                    {key, value, in_parts ? bias.data() + place : nullptr});
     }
   });
-  if (in_parts) add_bias_gradient(p, bias, tasks, sum);
+  if (in_parts) add_bias_gradient(weights, bias, tasks, sum);
   if (sum.defined() && weights.products) weights.products->add_bias_gradient(sum);
 }
 
 /// Whether floats have left queries to doubles.
 bool leaves_queries(const AftProblem& p, const AftRecord& record) {
-  return !record.in_floats || std::any_of(record.strips.begin(), record.strips.end(),
-                                          [&](const AftStrip& s) { return s.begin < p.T; });
+  return !record.in_floats ||
+         std::ranges::any_of(record.begins, [&](int64_t begin) { return begin < p.T; });
 }
 
 }  // namespace
 
 bool aft_forward(const AftProblem& p, AftRecord& record) {
   record.y = Tensor::empty({p.B, p.T, p.C});
-  record.strips = p.strips();
+  for (const AftStrip& strip : p.strips) record.begins.push_back(strip.first);
   record.in_floats =
       products_round() && p.K <= most_keys_in_floats && forward_in<float>(p, record);
   return !leaves_queries(p, record) || forward_in<double>(p, record);
@@ -152,9 +146,8 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
   Tensor sum;
   if (p.band.bias.requires_gradient() && p.n > 0) sum = Tensor::zeros({p.G, p.T, p.n});
   OpenGradient key = p.key.open_gradient(), value = p.value.open_gradient();
-  if (record.in_floats) backward_in<float>(p, p.strips(), record, dy, key, value, sum);
-  if (leaves_queries(p, record))
-    backward_in<double>(p, record.strips, record, dy, key, value, sum);
+  if (record.in_floats) backward_in<float>(p, record, dy, key, value, sum);
+  if (leaves_queries(p, record)) backward_in<double>(p, record, dy, key, value, sum);
   if (sum.defined()) accumulate(p.band.bias.open_gradient(), sum);
   if (p.n == 0) cleared(p.band.bias.open_gradient());
 }
@@ -175,9 +168,9 @@ Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, Aft
   require(sums.shape == expected, "aft_step: sums ", sums.shape, ", expected ", expected);
   require_complete("aft_step", "sums", sums);
   Tensor y = Tensor::empty({p.B, p.T, p.C});
-  std::vector<AftStrip> strips = p.strips();
-  parallel_each(std::ssize(strips), grain(p), [&](int64_t n) {
-    aft::in_doubles::kernel().step(p, strips[static_cast<size_t>(n)], sums, y);
+  const AftBlocks blocks{p, kernel_of<double>().rows};
+  parallel_each(std::ssize(p.strips), grain(blocks), [&](int64_t n) {
+    aft::in_doubles::step(p, p.strips[n], sums, y);
   });
   return y;
 }

@@ -7,47 +7,42 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-AftProblem AftProblem::in_blocks_of(int64_t queries) const {
-  AftProblem p = *this;
-  p.rows = queries;
-  p.block_size = p.widest_window() * queries;
-  return p;
+ConstMatrix AftProblem::biases(int64_t group) const {
+  const Dims& strides = band.bias.layout().strides;
+  return {band.bias.data() + group * strides[0], T, n, strides[1], strides[2]};
 }
 
-int64_t AftProblem::first_query(int64_t b) const {
-  int64_t j = 0, i = 0;
-  while (j < K && is_padding(b, j)) ++j;
-  while (i < T && end(i) <= j) ++i;
-  return i;
-}
-
-Span AftProblem::biased(int64_t i) const {
+Stretch AftProblem::biased(int64_t i) const {
   int64_t begin = std::clamp<int64_t>(first(i), 0, end(i));
   return {begin, std::clamp<int64_t>(first(i) + n, begin, end(i))};
 }
 
-Span AftProblem::window(int64_t block) const {
-  int64_t query = block * rows, last = std::min(T, query + rows) - 1;
-  int64_t begin = std::clamp<int64_t>(first(query), 0, end(query));
-  if (visibility.sight.causal) return {begin, end(last)};
-  return {begin, std::clamp<int64_t>(first(last) + n, begin, K)};
+std::vector<AftStrip> AftProblem::all_strips() const {
+  std::vector<AftStrip> strips;
+  for (int64_t b = 0; b < B; ++b) {
+    int64_t j = 0, i = 0;
+    while (j < K && is_padding(b, j)) ++j;
+    while (i < T && end(i) <= j) ++i;
+    for (int64_t group = 0; group < G; ++group)
+      for (int64_t c = 0; c < C / G; c += widest_strip)
+        strips.push_back({std::ssize(strips), b, group, group * (C / G) + c,
+                          std::min(widest_strip, C / G - c), i});
+  }
+  return strips;
 }
 
-int64_t AftProblem::widest_window() const {
+Stretch AftBlocks::window(int64_t block) const {
+  int64_t query = block * rows, last = std::min(p.T, query + rows) - 1;
+  int64_t begin = std::clamp<int64_t>(p.first(query), 0, p.end(query));
+  if (p.visibility.sight.causal) return {begin, p.end(last)};
+  return {begin, std::clamp<int64_t>(p.first(last) + p.n, begin, p.K)};
+}
+
+int64_t AftBlocks::widest_window() const {
   int64_t widest = 0;
   for (int64_t block = 0; block < blocks(); ++block)
     widest = std::max(widest, window(block).size());
   return widest;
-}
-
-std::vector<AftStrip> AftProblem::strips() const {
-  std::vector<AftStrip> result;
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t group = 0; group < G; ++group)
-      for (int64_t c = 0; c < C / G; c += widest_strip)
-        result.push_back({std::ssize(result), b, group, group * (C / G) + c,
-                          std::min(widest_strip, C / G - c), first_query(b)});
-  return result;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

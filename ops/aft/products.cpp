@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t block_rows = 96;
 
 /// c = a b, block by block of rows.
-void multiply(const LeftFactor& a, const PackedFactor& b, const Band& of_a, Span rows,
+void multiply(const LeftFactor& a, const PackedFactor& b, const Band& of_a, Stretch rows,
               const Matrix& c) {
   for (int64_t first = rows.begin; first < rows.end; first += block_rows) {
     int64_t count = std::min(block_rows, rows.end - first);
@@ -30,58 +30,55 @@ AftProducts::AftProducts(const AftProblem& p, Pass pass) : p_(p) {
   const bool transposed = pass == Pass::backward;
   if (p.visibility.sight.causal) seen_.highest = p.K - p.T;
   for (int64_t group = 0; group < p.G; ++group) {
-    weights_.emplace_back(p.T * p.K);
+    weights_.emplace_back(p.T, p.K);
     panels_.emplace_back(left_panel_count(p.T, p.K));
   }
   std::atomic<bool> fit = true;
   factors_.resize(static_cast<size_t>(p.G));
-  if (transposed) kept_.resize(p.strips().size());
+  if (transposed) kept_.resize(p.strips.size());
   const int64_t blocks = divide_up(p.T, block_rows);
   parallel_for(p.G * blocks, [&](int64_t n) {
     const int64_t group = n / blocks, first = n % blocks * block_rows;
     const int64_t count = std::min(block_rows, p.T - first);
     for (int64_t i = first; i < first + count; ++i)
       if (!make_weights(group, i)) fit = false;
-    const auto at = static_cast<size_t>(group);
-    const ConstMatrix all = Matrix::row_major(weights_[at].data(), p.T, p.K);
+    const ConstMatrix all = weights_[group].matrix;
     const LeftFactor factor =
-        transposed ? pack_left_part(all.transposed(), panels_[at].data(), 0, p.K, first, count)
-                   : pack_left_part(all, panels_[at].data(), first, count, 0, p.K);
-    if (first == 0) factors_[at] = factor;
+        transposed ? pack_left_part(all.transposed(), panels_[group].data(), 0, p.K, first, count)
+                   : pack_left_part(all, panels_[group].data(), first, count, 0, p.K);
+    if (first == 0) factors_[group] = factor;
   });
   fit_ = fit;
 }
 
 /// Computes E for one query. Returns whether its biases lie within the range.
 bool AftProducts::make_weights(int64_t group, int64_t i) const {
-  const Dims& strides = p_.band.bias.layout().strides;
-  const Scalar* w = p_.band.bias.data() + group * strides[0] + i * strides[1];
-  Scalar* row = weights_[static_cast<size_t>(group)].data() + i * p_.K;
+  const ConstMatrix biases = p_.biases(group);
+  Scalar* row = &weights_[group].matrix.at(i, 0);
   const auto [begin, end] = p_.biased(i);
   bool fit = true;
   std::fill_n(row, p_.end(i), Scalar{1});
   std::fill_n(row + p_.end(i), p_.K - p_.end(i), Scalar{0});
   for (int64_t j = begin; j < end; ++j) {
-    row[j] = w[(j - p_.first(i)) * strides[2]];
+    row[j] = biases.at(i, j - p_.first(i));
     fit &= std::abs(row[j]) <= AftRange<float>::bias;
   }
   if (fit) simd::exp_minus(row + begin, 0, row + begin, end - begin);
   return fit;
 }
 
-void AftProducts::mix(const AftStrip& strip, Span queries, const ConstMatrix& terms,
+void AftProducts::mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
                       const Matrix& sums) const {
   const PackedMatrix right(terms, true);
-  multiply(factors_[static_cast<size_t>(strip.group)], right.factor, seen_, queries, sums);
+  multiply(factors_[strip.group], right.factor, seen_, queries, sums);
 }
 
 void AftProducts::spread(const AftStrip& strip, const ConstMatrix& passed,
                          const ConstMatrix& terms, const Matrix& received) const {
   const ConstMatrix rows = passed.rows_from(0, p_.T);
   const PackedMatrix right(rows, true);
-  multiply(factors_[static_cast<size_t>(strip.group)], right.factor, seen_.transposed(), {0, p_.K},
-           received);
-  Factors& kept = kept_[static_cast<size_t>(strip.number)];
+  multiply(factors_[strip.group], right.factor, seen_.transposed(), {0, p_.K}, received);
+  Factors& kept = kept_[strip.number];
   kept.left_panels = Buffer(left_panel_count(rows.rows, rows.columns));
   kept.right_panels = Buffer(right_panel_count(terms.columns, terms.rows));
   kept.passed = pack_left(rows, kept.left_panels.data());
@@ -89,26 +86,24 @@ void AftProducts::spread(const AftStrip& strip, const ConstMatrix& passed,
 }
 
 void AftProducts::add_bias_gradient(const Tensor& sum) const {
-  const std::vector<AftStrip> strips = p_.strips();
   const int64_t blocks = divide_up(p_.T, block_rows);
   parallel_for(p_.G * blocks, [&](int64_t n) {
     const int64_t group = n / blocks, first = n % blocks * block_rows;
     const int64_t count = std::min(block_rows, p_.T - first);
-    Buffer memory(count * p_.K);
-    const Matrix all = Matrix::row_major(memory.data(), count, p_.K);
+    const MatrixCopy all(count, p_.K);
     Scalar begun = 0;
-    for (const AftStrip& strip : strips) {
-      const Factors& kept = kept_[static_cast<size_t>(strip.number)];
+    for (const AftStrip& strip : p_.strips) {
+      const Factors& kept = kept_[strip.number];
       if (strip.group != group || kept.left_panels.count() == 0) continue;
-      tile_product(1, kept.passed.rows_from(first, count), kept.terms, begun, all, {},
+      tile_product(1, kept.passed.rows_from(first, count), kept.terms, begun, all.matrix, {},
                    seen_.rows_from(first));
       begun = 1;
     }
     for (int64_t i = first; begun != 0 && i < first + count; ++i) {
       const auto [begin, end] = p_.biased(i);
-      const Scalar* e = weights_[static_cast<size_t>(group)].data() + i * p_.K;
+      const Scalar* e = &weights_[group].matrix.at(i, 0);
       Scalar* to = sum.mutable_data() + (group * p_.T + i) * p_.n - p_.first(i);
-      for (int64_t j = begin; j < end; ++j) to[j] += e[j] * all.at(i - first, j);
+      for (int64_t j = begin; j < end; ++j) to[j] += e[j] * all.matrix.at(i - first, j);
     }
   });
 }

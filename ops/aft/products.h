@@ -28,7 +28,8 @@ class AftProducts {
   /// Whether all biases lie within the range of floats.
   bool fit() const { return fit_; }
   /// sums [T, n] = E terms [K, n], for these queries.
-  void mix(const AftStrip& strip, Span queries, const ConstMatrix& terms, const Matrix& sums) const;
+  void mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
+           const Matrix& sums) const;
   /// received [K, n] = Eᵀ passed [T, n]. Keeps both factors of what the biases get.
   void spread(const AftStrip& strip, const ConstMatrix& passed, const ConstMatrix& terms,
               const Matrix& received) const;
@@ -45,7 +46,8 @@ class AftProducts {
   const AftProblem& p_;
   bool fit_ = true;
   Band seen_{};  // the keys that a query may see
-  std::vector<Buffer> weights_{}, panels_{};  // of each group: E [T, K], packed
+  std::vector<MatrixCopy> weights_{};  // of each group: E [T, K]
+  std::vector<Buffer> panels_{};       // and E packed
   std::vector<LeftFactor> factors_{};
   mutable std::vector<Factors> kept_{};  // of each strip
 

@@ -34,8 +34,7 @@ struct Column {
 };
 
 void step(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y) {
-  const Dims& strides = p.band.bias.layout().strides;
-  const Scalar* biases = p.band.bias.data() + strip.group * strides[0];
+  const ConstMatrix biases = p.biases(strip.group);
   for (int64_t c = 0; c < strip.width; c += lanes) {
     const Column key(p.key, strip, c), value(p.value, strip, c);
     double* past = sums.values.data() + 3 * strip.b * p.C + strip.channel + c;
@@ -43,12 +42,11 @@ void step(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tenso
     Sums far{load(past, left), load(past + p.C, left), load(past + 2 * p.C, left)};
     Scalar* to = y.mutable_data() + strip.b * p.T * p.C + strip.channel + c;
     for (int64_t i = 0; i < p.T; ++i, to += p.C) {
-      Span band = p.biased(i);
+      Stretch band = p.biased(i);
       for (; j < band.begin; ++j) far.add(key[j], value[j]);
-      const Scalar* w = biases + i * strides[1] - p.first(i) * strides[2];
       Sums all = far;
       for (int64_t n = band.begin; n < p.end(i); ++n) {
-        double bias = n < band.end ? static_cast<double>(w[n * strides[2]]) : 0;
+        double bias = n < band.end ? static_cast<double>(biases.at(i, n - p.first(i))) : 0;
         all.add(key[n] + bias, value[n]);
       }
       store(all.num / all.den, to, left);

@@ -6,77 +6,34 @@
 #include <cmath>
 #include <limits>
 
-#include "core/machine/allocator.h"
-#include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 #include "ops/aft/kernel.h"
-#include "ops/aft/vectors-inl.h"
+#include "ops/aft/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
-/// What belongs to den and to num, for a vector of channels: the terms t and t v of a key, sums
-/// over these, or the gradients of sums.
-struct Pair {
-  Vector den, num;
-
-  HWY_INLINE void add(const Pair& x) {
-    den += x.den;
-    num += x.num;
-  }
-  HWY_INLINE void add(Number weight, const Pair& x) {
-    den += weight * x.den;
-    num += weight * x.num;
-  }
-  /// Returns the pair, but 0 where the weight is.
-  HWY_INLINE Pair chosen_by(Vector weight) const {
-    return {chosen(weight, den), chosen(weight, num)};
-  }
-};
-
-/// For each vector of channels, the pairs of `count` keys or queries. Those of a key or query lie
-/// side by side where they are a row of a matrix, which then begins with zeros.
-struct Rows {
-  int64_t vectors, count, vector_step, row_step;
-  CachedArray<Pair> pairs;
-
-  Rows(int64_t for_vectors, int64_t of_each, bool in_matrix)
-      : vectors(for_vectors),
-        count(of_each),
-        vector_step(in_matrix ? 1 : of_each),
-        row_step(in_matrix ? for_vectors : 1),
-        pairs(for_vectors * of_each) {
-    if (in_matrix) std::fill_n(pairs.data(), vectors * count, Pair{});
-  }
-
-  Pair* row(int64_t x, int64_t n) const {
-    return pairs.data() + x * vector_step + n * row_step;
-  }
-  /// The matrix [count, 2 · lanes · vectors], where Numbers are Scalars.
-  Matrix matrix() const {
-    return Matrix::row_major(reinterpret_cast<Scalar*>(pairs.data()), count, 2 * lanes * vectors);
-  }
-};
-
 /// The terms of all keys that the queries begin … end-1 see, relative to one m.
 class Terms {
  public:
-  const AftProblem& p;
+  const AftBlocks& cut;
+  const AftProblem& p = cut.p;
   const AftStrip& strip;
   int64_t vectors, begin = 0, end;
 
-  Terms(const AftProblem& problem, const AftStrip& of, bool in_matrix)
-      : p(problem),
+  /// Has none yet; the first query is to be `first`.
+  Terms(const AftBlocks& blocks, const AftStrip& of, int64_t first, bool in_matrix)
+      : cut(blocks),
         strip(of),
         vectors(divide_up(of.width, lanes)),
-        end(of.begin),
-        rows_(vectors, problem.K, in_matrix) {}
+        end(first),
+        rows_(vectors, p.K, in_matrix) {}
 
   Matrix matrix() const { return rows_.matrix(); }
 
   Pair* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
-  Span blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
+  Stretch blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
   /// The number of channels from those of vector x on.
   int64_t left(int64_t x) const { return strip.width - x * lanes; }
   /// Returns the place of query i's vector x in an array [B, T, C].
@@ -111,10 +68,10 @@ class Terms {
 
  private:
   using Range = AftRange<Number>;
+  static constexpr Scalar least = std::numeric_limits<Scalar>::lowest();
 
   Rows rows_;
   Vector reference_[widest_strip / lanes];  // m
-  static constexpr Scalar least = std::numeric_limits<Scalar>::lowest();
   Scalar limit_[widest_strip];              // the greatest key for which m will do
 
   const Scalar* token(const Tensor& from, int64_t j) const { return from.data() + offset(from, j); }

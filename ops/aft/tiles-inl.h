@@ -17,8 +17,8 @@ constexpr int64_t together = std::min<int64_t>(lanes, 8);
 /// A block of queries with some keys of its window, few enough to stay in the nearest cache.
 constexpr int64_t most_keys = 64;
 struct Tile {
-  int64_t block, first;  // the block's first query
-  Span keys;
+  int64_t first;  // the block's first query
+  Stretch keys;
   int64_t shared;         // the key after those that all queries of the block see
   const Number* weights;  // [keys, lanes]
 };
@@ -26,18 +26,19 @@ struct Tile {
 /// Calls body(tile) for all tiles of the queries at hand.
 template <class Body>
 HWY_INLINE void for_tiles(const Terms& terms, const Number* weights, Body body) {
-  const AftProblem& p = terms.p;
+  const AftBlocks& cut = terms.cut;
   auto [first, end] = terms.blocks();
-  int64_t seen = p.end(terms.end - 1);
+  int64_t seen = cut.p.end(terms.end - 1);
   for (int64_t begin = 0; begin < seen; begin += most_keys) {
-    while (first < end && p.window(first).end <= begin) ++first;
+    while (first < end && cut.window(first).end <= begin) ++first;
     for (int64_t block = first; block < end; ++block) {
-      Span window = p.window(block);
+      Stretch window = cut.window(block);
       if (window.begin >= begin + most_keys) break;
-      Span keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
+      Stretch keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
       if (keys.size() <= 0) continue;
-      body(Tile{block, block * lanes, keys, std::clamp(p.end(block * lanes), keys.begin, keys.end),
-                weights + block * p.block_size + (keys.begin - window.begin) * lanes});
+      int64_t query = block * lanes;
+      body(Tile{query, keys, std::clamp(cut.p.end(query), keys.begin, keys.end),
+                weights + block * cut.block_size + (keys.begin - window.begin) * lanes});
     }
   }
 }

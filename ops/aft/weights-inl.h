@@ -9,18 +9,17 @@ HWY_BEFORE_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
-bool make_weights(const AftProblem& p, int64_t group, int64_t block, Number* to) {
-  Span window = p.window(block);
-  const Dims& strides = p.band.bias.layout().strides;
+bool make_weights(const AftBlocks& blocks, int64_t group, int64_t block, Number* to) {
+  const AftProblem& p = blocks.p;
+  Stretch window = blocks.window(block);
+  const ConstMatrix biases = p.biases(group);
   std::fill_n(to, window.size() * lanes, Number{0});
   bool fit = true;
   int64_t begin = block * lanes, end = std::min(p.T, begin + lanes);
   for (int64_t i = begin; i < end; ++i) {
-    Span band = p.biased(i);
-    const Scalar* w =
-        p.band.bias.data() + group * strides[0] + i * strides[1] - p.first(i) * strides[2];
+    Stretch band = p.biased(i);
     for (int64_t j = band.begin; j < band.end; ++j) {
-      Number bias = static_cast<Number>(w[j * strides[2]]);
+      Number bias = static_cast<Number>(biases.at(i, j - p.first(i)));
       fit &= std::abs(bias) <= AftRange<Number>::bias;
       to[(j - window.begin) * lanes + i - begin] = bias;
     }

@@ -15,10 +15,10 @@ void BlockGradients::begin(const Tensor& dy) {
   const Scalar* saved = record.rows.data() + 2 * block.row_number();
   std::array<Scalar, AttentionProblem::most_rows> inverse_totals;
   for (int64_t i = 0; i < block.rows; ++i) {
-    SoftmaxRow& row = rows[static_cast<size_t>(i)] = {saved[2 * i], saved[2 * i + 1]};
+    SoftmaxRow& row = rows[i] = {saved[2 * i], saved[2 * i + 1]};
     // By selecting, a row of dy that is 0 passes nothing on: as if its query saw no key.
     if (zeros == Zeros::select && is_zero(&dy_rows.at(i, 0), scratch.D)) row = {};
-    inverse_totals[static_cast<size_t>(i)] = 1 / row.total;
+    inverse_totals[i] = 1 / row.total;
   }
   simd::scale_rows(inverse_totals.data(), dy_rows, scaled);
   clear_left_out(scaled, 0, block.rows);
@@ -85,9 +85,8 @@ bool BlockGradients::finish(bool sees) const {
 void BlockGradients::make_weights(const TileScores& scores, int64_t first, int64_t count) const {
   scores.finish(first, count);
   std::array<Scalar, AttentionProblem::near_rows> sums;
-  make_exponentials(&rows[static_cast<size_t>(first)],
-                    &scores.tile.seen[static_cast<size_t>(first)],
-                    scores.by_key.rows_from(first, count), sums.data());
+  make_exponentials(&rows[first], &scores.tile.seen[first], scores.by_key.rows_from(first, count),
+                    sums.data());
 }
 
 /// Sets some rows of ds_ij, which begin with dy_i·clipped_values[c] / total_i where there are such.
@@ -103,14 +102,14 @@ void BlockGradients::score_gradients(const AttentionTile& tile, const Matrix& e,
   if (a.dropout.rate > 0) drop_rows(tile, first, count, e, dropped, ds);
   if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on
     clear_unweighted(dropped.rows_from(first, count), rows_of_ds);
-  simd::softmax_gradients(e.rows_from(first, count), &means[static_cast<size_t>(first)], *a.factor,
+  simd::softmax_gradients(e.rows_from(first, count), rows_of_ds, &means[first], *a.factor, 0,
                           rows_of_ds);
 }
 
 /// Sets rows of x that pass nothing on to 0.
 void BlockGradients::clear_left_out(const Matrix& x, int64_t first, int64_t count) const {
   for (int64_t i = first; i < first + count; ++i)
-    if (rows[static_cast<size_t>(i)].total == 0) clear_matrix(x.rows_from(i, 1));
+    if (rows[i].total == 0) clear_matrix(x.rows_from(i, 1));
 }
 
 /// Adds left · right to the task's gradient of an input, from this row on.

@@ -32,12 +32,11 @@ struct BackwardFactors {
   const RelativeAttention& a = problem.a;
   bool packs = problem.packs();
   ScoreFactors scores{problem, packs && !problem.keeps_exponentials()};
-  HeadFactors keys{a.key, HeadFactors::Side::rows, problem, packs};
+  static constexpr auto side = HeadFactors::Side::rows;
+  HeadFactors keys{a.key, side, problem, packs};
   HeadFactors values{a.value, HeadFactors::Side::transposed, problem, packs};
-  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, problem,
-                            packs};
-  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows, problem,
-                               packs};
+  HeadFactors position_rows{table_by_head(a.position_rows), side, problem, packs};
+  HeadFactors position_queries{table_by_head(a.position_queries), side, problem, packs};
 };
 
 /// What a thread needs beyond the scratch of the forward pass.

@@ -37,13 +37,6 @@ const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
   return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].factor;
 }
 
-ScoreFactors::ScoreFactors(const AttentionProblem& problem, bool packs)
-    : keys(problem.a.key, HeadFactors::Side::transposed, problem, packs),
-      position_rows(table_by_head(problem.a.position_rows), HeadFactors::Side::transposed, problem,
-                    packs),
-      position_queries(table_by_head(problem.a.position_queries), HeadFactors::Side::transposed,
-                       problem, packs) {}
-
 void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
                       const Matrix& c, const Band& of_a) {
   weighted_product(zeros, 1, a.matrix, b.matrix, c, [&](const ConstMatrix& right) {

@@ -51,11 +51,14 @@ void with_panels(std::initializer_list<HeadFactors*> factors, int64_t head, Body
   for (HeadFactors* own : factors) own->set_packed(head, false);
 }
 
-/// What the scores of all tiles share.
+/// What the scores of all tiles share: kᵀ [D, K], and the tables' transposes [D, n].
 struct ScoreFactors {
-  HeadFactors keys, position_rows, position_queries;  // kᵀ [D, K], the tables' transposes [D, n]
-
-  ScoreFactors(const AttentionProblem& problem, bool packs);
+  const AttentionProblem& problem;
+  bool packs;
+  static constexpr auto side = HeadFactors::Side::transposed;
+  HeadFactors keys{problem.a.key, side, problem, packs};
+  HeadFactors position_rows{table_by_head(problem.a.position_rows), side, problem, packs};
+  HeadFactors position_queries{table_by_head(problem.a.position_queries), side, problem, packs};
 };
 
 /// Computes c = a b + beta c for weights a, as `tile_product` does.

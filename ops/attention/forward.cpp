@@ -31,17 +31,17 @@ struct ForwardBlock {
 
   /// Turns some rows of scores into e_ij, and shrinks the sums so far.
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
-    const Stretch* seen = &tile.seen[static_cast<size_t>(first)];
-    SoftmaxRow* part = &rows[static_cast<size_t>(first)];
+    const Stretch* seen = &tile.seen[first];
+    SoftmaxRow* part = &rows[first];
     std::array<Scalar, AttentionProblem::near_rows> results, kept;
     simd::maxima(scores.rows_from(first, count), seen, results.data());
     for (int64_t i = 0; i < count; ++i)
-      kept[static_cast<size_t>(i)] = part[i].raise(results[static_cast<size_t>(i)]);
+      kept[i] = part[i].raise(results[i]);
     if (tile.kept != 0)
       for (const Matrix& sums : {y.rows_from(first, count), by_clipped.rows_from(first, count)})
         simd::scale_rows(kept.data(), sums, sums);
     make_exponentials(part, seen, scores.rows_from(first, count), results.data());
-    for (int64_t i = 0; i < count; ++i) part[i].total += results[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < count; ++i) part[i].total += results[i];
   }
 
   void add(const TileScores& scores, const PackedFactor& values, const AttentionRecord& record) {
@@ -67,8 +67,8 @@ struct ForwardBlock {
       weighted_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
     std::array<Scalar, AttentionProblem::most_rows> factors;
     for (int64_t i = 0; i < block.rows; ++i) {
-      Scalar total = rows[static_cast<size_t>(i)].total;
-      factors[static_cast<size_t>(i)] = total != 0 ? 1 / total : 1;
+      Scalar total = rows[i].total;
+      factors[i] = total != 0 ? 1 / total : 1;
     }
     simd::scale_rows(factors.data(), y, y);
   }
@@ -76,8 +76,8 @@ struct ForwardBlock {
   void save(const Tensor& record) const {
     Scalar* saved = record.mutable_data() + 2 * block.row_number();
     for (int64_t i = 0; i < block.rows; ++i) {
-      saved[2 * i] = rows[static_cast<size_t>(i)].greatest;
-      saved[2 * i + 1] = rows[static_cast<size_t>(i)].total;
+      saved[2 * i] = rows[i].greatest;
+      saved[2 * i + 1] = rows[i].total;
     }
   }
 };

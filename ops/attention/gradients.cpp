@@ -48,12 +48,12 @@ Matrix TaskGradient::of(int64_t task) const {
   if (!wanted()) return {};
   int64_t rows = target_.size(-2), columns = target_.size(-1);
   if (parts_ == Parts::rows) task %= target_.size(1) * target_.size(2);
-  Scalar* data = open_ ? own_[static_cast<size_t>(task)].data() : data_ + task * rows * columns;
+  Scalar* data = open_ ? own_[task].data() : data_ + task * rows * columns;
   return Matrix::row_major(data, rows, columns);
 }
 
 void TaskGradient::begin(int64_t task) {
-  if (open_) own_[static_cast<size_t>(task)] = Buffer(target_.size(-2) * target_.size(-1));
+  if (open_) own_[task] = Buffer(target_.size(-2) * target_.size(-1));
   if (wanted() && parts_ == Parts::sums) clear_matrix(of(task));
 }
 
@@ -69,7 +69,7 @@ void TaskGradient::end(int64_t task) {
   Matrix to{open_.target.mutable_data() + b * layout.strides[0] + h * layout.strides[1], own.rows,
             own.columns, layout.strides[2], 1};
   open_.beta == 0 ? copy_matrix(own, to) : simd::add_rows(own, to, to);
-  own_[static_cast<size_t>(task)] = {};
+  own_[task] = {};
 }
 
 void TaskGradient::deliver() const {

@@ -27,7 +27,7 @@ void add_clipped(const ConstMatrix& by_clipped, const AttentionTile& tile, const
     ClippedRow clipped(by_clipped.columns / 2, tile, i);
     const Scalar* in = by_clipped.data + i * by_clipped.row_stride;
     Scalar* out = scores.data + i * scores.row_stride;
-    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+    auto [begin, end] = tile.seen[i];
     int64_t near = std::clamp(clipped.near, begin, end), far = std::clamp(clipped.far, near, end);
     for (int64_t j = begin; j < near; ++j) out[j] += in[0];
     for (int64_t j = near; j < far; ++j) out[j] += in[j + clipped.shift];
@@ -40,7 +40,7 @@ void sum_clipped(const ConstMatrix& x, const AttentionTile& tile, const Matrix& 
     ClippedRow clipped(sums.columns / 2, tile, i);
     const Scalar* in = x.data + i * x.row_stride;
     Scalar* out = sums.data + i * sums.row_stride;
-    int64_t end = tile.seen[static_cast<size_t>(i)].end;  // behind it all x_ij are 0
+    int64_t end = tile.seen[i].end;  // behind it all x_ij are 0
     for (int64_t j = clipped.near; j < std::min(clipped.far, end); ++j)
       out[j + clipped.shift] += in[j];
     out[0] += simd::sum(in, clipped.near);
@@ -54,7 +54,7 @@ void drop_rows(const AttentionTile& tile, int64_t first, int64_t count, const Co
   const RelativeAttention& a = tile.problem.a;
   Buffer factors(tile.keys);
   for (int64_t i = first; i < first + count; ++i) {
-    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+    auto [begin, end] = tile.seen[i];
     int64_t row = a.dropout.first_row * tile.problem.H * tile.problem.T + tile.row_number() + i;
     a.dropout.factors(row * tile.problem.K + tile.key_begin + begin, end - begin, factors.data());
     auto multiply = [&, begin = begin, seen = end - begin](const Scalar* x, Scalar* y) {

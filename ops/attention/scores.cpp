@@ -128,7 +128,7 @@ void TileScores::finish(int64_t first, int64_t count) const {
                by_key.rows_from(first, count), {}, tile.visible.rows_from(first));
   if (a.visibility.has_masks())
     for (int64_t i = first; i < first + count; ++i)
-      hide(tile, i, tile.seen[static_cast<size_t>(i)], &by_key.at(i, 0));
+      hide(tile, i, tile.seen[i], &by_key.at(i, 0));
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -26,7 +26,7 @@ bool hide_all(const uint8_t* a, const uint8_t* b, int64_t begin, int64_t end) {
 
 CachedVector<Visibility::Range> AttentionProblem::ranges() const {
   CachedVector<Visibility::Range> all(static_cast<size_t>(T));
-  for (int64_t i = 0; i < T; ++i) all[static_cast<size_t>(i)] = a.visibility.range(i, T, K);
+  for (int64_t i = 0; i < T; ++i) all[i] = a.visibility.range(i, T, K);
   return all;
 }
 
@@ -67,7 +67,7 @@ AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head
   first = std::max<int64_t>(end - problem.block_rows(), 0);
   rows = end - first;
   for (int64_t i = first; i < end; ++i) {
-    const Visibility::Range& range = problem.seen[static_cast<size_t>(i)];
+    const Visibility::Range& range = problem.seen[i];
     key_begin = std::min(key_begin, range.begin);
     key_end = std::max(key_end, std::min(range.end, problem.K));
   }
@@ -89,8 +89,8 @@ AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
   inside = {rows - 1, rows + keys - 2, true};
   visible = {keys, -rows};
   for (int64_t i = 0; i < rows; ++i) {
-    Visibility::Range& range = seen[static_cast<size_t>(i)];
-    range = problem.seen[static_cast<size_t>(first + i)];
+    Visibility::Range& range = seen[i];
+    range = problem.seen[first + i];
     range.begin = std::clamp<int64_t>(range.begin - key_begin, 0, keys);
     range.end = std::clamp<int64_t>(range.end - key_begin, range.begin, keys);
     if (range.begin == range.end) continue;
@@ -104,7 +104,7 @@ bool AttentionTile::is_masked() const {
   if (!visibility.has_masks()) return false;
   for (int64_t i = 0; i < rows; ++i) {
     const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, first + i);
-    auto [begin, end] = seen[static_cast<size_t>(i)];
+    auto [begin, end] = seen[i];
     if (!hide_all(pads, hides, key_begin + begin, key_begin + end)) return false;
   }
   return true;

@@ -62,8 +62,8 @@ struct AttentionProblem {
   bool keeps_exponentials() const;
   /// Whether keys, values and distances are packed, which pays for more than a few queries.
   bool packs() const { return packing_pays(T); }
-  /// Whether a task has all blocks of a head: where there are heads enough for the threads, its keys
-  /// and values are packed when it begins, and stay in the second cache.
+  /// Whether a task has all blocks of a head: where there are heads enough for the threads, its
+  /// keys and values are packed when it begins, and stay in the second cache.
   bool tasks_are_heads() const { return B * H >= 16; }
 
  private:

@@ -23,6 +23,7 @@
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "core/machine/tile_product.h"
+#include "core/stretch.h"
 #include "core/tape.h"
 #include "ops/recurrent.h"
 #include "ops/recurrent/cells.h"
@@ -31,12 +32,6 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-/// Neighbouring windows.
-struct Block {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
 
 /// The sums of what the windows pass back; undefined where nobody wants it.
 struct Sums {
@@ -59,7 +54,7 @@ struct Windows {
     PackedMatrix weights(ConstMatrix::row_major(weight.data(), gates, C).transposed(),  // [C, gC]
                          packing_pays(count));
     parallel_for(groups(), [&](int64_t group) {
-      for_each_block(group, [&](const Block& block) { forward(block, weights, y.mutable_data()); });
+      for_each_block(group, [&](auto block) { forward(block, weights, y.mutable_data()); });
     });
   }
 
@@ -74,7 +69,7 @@ struct Windows {
     PackedMatrix weights(ConstMatrix::row_major(weight.data(), gates, C), packing_pays(count));
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group,
-                     [&](const Block& block) { backward(group, block, weights, dh.data(), sums); });
+                     [&](auto block) { backward(group, block, weights, dh.data(), sums); });
     });
     if (sums.projected.defined()) add_beyond(sums);
     join(sums.weight, weight);
@@ -92,13 +87,13 @@ struct Windows {
   void for_each_block(int64_t group, Body body) const {
     int64_t length = divide_up(group_length(), divide_up(group_length(), most_windows));
     for (int64_t begin = group * group_length(); begin < end(group); begin += length)
-      body(Block{begin, std::min(end(group), begin + length)});
+      body(Stretch{begin, std::min(end(group), begin + length)});
   }
 
   int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
-  void forward(const Block& block, const PackedMatrix& turned_weights, Scalar* y) const {
+  void forward(const Stretch& block, const PackedMatrix& turned_weights, Scalar* y) const {
     // Unless all rows are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
@@ -121,7 +116,7 @@ struct Windows {
       std::copy_n(at(now, r) + column.hidden * C, C, y + (block.begin + r) * C);
   }
 
-  void backward(int64_t group, const Block& block, const PackedMatrix& weights, const Scalar* dy,
+  void backward(int64_t group, const Stretch& block, const PackedMatrix& weights, const Scalar* dy,
                 const Sums& sums) const {
     int64_t size = block.size(), width = column.row * C;
     Tensor gradients = Tensor::empty({s * size, column.gradient * C});

@@ -258,7 +258,7 @@ TEST_CASE("functions of rows: each row gets the bits that it gets alone") {
       simd::add_rows(p, dp, matrix(sum));
       simd::scale_rows(b.data(), p, matrix(scaled));
       simd::softmax_means(p, dp, means.data());
-      simd::softmax_gradients(p, means.data(), 2, matrix(slopes));
+      simd::softmax_gradients(p, dp, means.data(), 2, 0, matrix(slopes));
       simd::maxima(p, seen.data(), greatest.data());
       simd::exp_below(matrix(powers), seen.data(), greatest.data(), totals.data());
       Scalars added = b, multiplied = b, gradients = b, exponentials = a, column_sums = b;
@@ -266,8 +266,11 @@ TEST_CASE("functions of rows: each row gets the bits that it gets alone") {
         const int64_t at = i * step;
         simd::zip(Binary::add, &a[at], &b[at], &added[at], n);
         simd::axpby(b[i], &a[at], 0, &multiplied[at], n);
-        REQUIRE(means[i] == simd::softmax_mean(&a[at], &b[at], n));
-        simd::softmax_gradient(&a[at], &b[at], means[i], 2, 0, &gradients[at], n);
+        const ConstMatrix one_p = p.rows_from(i, 1), one_dp = dp.rows_from(i, 1);
+        Scalar mean = not_a_number;
+        simd::softmax_means(one_p, one_dp, &mean);
+        REQUIRE(means[i] == mean);
+        simd::softmax_gradients(one_p, one_dp, &mean, 2, 0, matrix(gradients).rows_from(i, 1));
         Scalars part(&a[at + seen[i].begin], &a[at + seen[i].end]);
         REQUIRE(greatest[i] ==
                 (part.empty() ? -infinity : simd::maximum(part.data(), std::ssize(part))));
@@ -304,7 +307,7 @@ TEST_CASE("exp_minus: of masked and of all masked rows") {
   });
 }
 
-TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0") {
+TEST_CASE("softmax_gradients: the formula, and nothing of what has probability 0") {
   on_every_instruction_set([&] {
     for (int64_t n = 0; n <= 70; ++n) {
       CAPTURE(n);
@@ -319,9 +322,11 @@ TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0"
         mean += p[i] == 0 ? 0 : Exact(p[i]) * dp[i];
         sizes += p[i] == 0 ? 0 : std::abs(Exact(p[i]) * dp[i]);
       }
-      const Scalar of_dp = simd::softmax_mean(p.data(), dp.data(), n);
-      simd::softmax_gradient(p.data(), dp.data(), of_dp, 2, 0, fresh.data(), n);
-      simd::softmax_gradient(p.data(), dp.data(), of_dp, 2, 3, added.data(), n);
+      const ConstMatrix of_p{p.data(), 1, n, n, 1}, of_dp{dp.data(), 1, n, n, 1};
+      Scalar found = not_a_number;
+      simd::softmax_means(of_p, of_dp, &found);
+      simd::softmax_gradients(of_p, of_dp, &found, 2, 0, {fresh.data(), 1, n, n, 1});
+      simd::softmax_gradients(of_p, of_dp, &found, 2, 3, {added.data(), 1, n, n, 1});
       // The sum rounds n times, and five more operations follow.
       Exact each = epsilon * static_cast<Exact>(n + 5);
       for (size_t i = 0; i < p.size(); ++i) {
