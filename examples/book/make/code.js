@@ -16,4 +16,13 @@ function colored(code, name) {
   return highlight.getLanguage(language) ? with_meanings(highlight.highlight(language, code, true).value) : escapeHtml(code);
 }
 
-module.exports = { colored };
+const longest_unbroken = 15;  // characters that fit into a column of a phone
+
+/// Code within a line. Long names may break between their words.
+function in_line(tokens, n) {
+  const { content } = tokens[n];
+  const words = content.length > longest_unbroken ? content.split(/(?<=\w[_./:=])(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])/) : [content];
+  return `<code>${words.map(escapeHtml).join('<wbr>')}</code>`;
+}
+
+module.exports = { colored, in_line };

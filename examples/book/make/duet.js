@@ -25,7 +25,7 @@ async function answers(study, requests) {
 async function duet(study) {
   const { chorale, counted, drawn, models, request } = await page_module('two_models.js');
   const measured = (row, column) => result('bach', 'book', row, column);
-  const between = (row) => `${measured(row, 'between')} %`;
+  const between = (row) => `${measured(row, 'between')}\u00a0%`;
   const million = (measured('`music_transformer`', 'parameters') / 1e6).toFixed(1);
   const one = async ([name, model]) => {
     const file = fs.readFileSync(path.join(folder, `${model}.safetensors`)).toString('base64');
