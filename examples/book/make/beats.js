@@ -102,7 +102,8 @@ const draw = {
         label(y + 28, product, `math ${means}`) + each(places, (j) =>
         cell(x_of(j), y + 15, written(term(name, asks, j)), { kind: means, high: 26, number: `${name} ${asks} ${j}` })));
     }).join('') +
-    appears(16, rule(259, asks) + label(273, 'sum ÷ √4') + label(287, 'score', 'means-query') + scores(asks, up_to(asks), 266, 28)),
+    appears(16, rule(259, asks) + label(273, 'sum ÷ √4') + label(287, 'score', 'means-query') +
+      scores(asks, up_to(asks), 266, 28)),
 
   cells: () => sentence({ asking: asks }) + bracket(near, asks, 36) +
     text(left, 62, '“mat” asks the near “the”, at distance 1', { kind: 'question' }) +

@@ -39,8 +39,8 @@ async function duet(study) {
   };
   const halves = [];
   for (const model of Object.entries(models)) halves.push(await one(model));
-  return `<p class="claim">Two models go on from the same two bars of Bach. Both look back at earlier notes. One is told how
-far back each of them is, the other only its place, counted from the beginning.</p>
+  return `<p class="claim">Two models go on from the same two bars of Bach. Both look back at earlier notes. One is told
+how far back each of them is, the other only its place, counted from the beginning.</p>
 <figure>
 <chorale-duet>
 <div class="controls"><button type="button" name="play">Let them play</button>
@@ -50,10 +50,10 @@ far back each of them is, the other only its place, counted from the beginning.<
 ${halves.join('\n')}
 </chorale-duet>
 <figcaption>Bach wrote the shaded part. A circle marks a note of a model that misses the beat: it begins between two
-eighths, the thin lines. What a chorale repeats, the beat above all, is always as far back, and each time at another place: one
-model is told what the other must puzzle out. Both have ${million} million numbers and learned from the same chorales in
-as many steps. <a href="music.html">The chapter on music</a> measures more, and <a href="relative.html">five minutes</a>
-explain how a model is told.</figcaption>
+eighths, the thin lines. What a chorale repeats, the beat above all, is always as far back, and each time at another
+place: one model is told what the other must puzzle out. Both have ${million} million numbers and learned from the same
+chorales in as many steps. <a href="music.html">The chapter on music</a> measures more, and
+<a href="relative.html">five minutes</a> explain how a model is told.</figcaption>
 </figure>`;
 }
 

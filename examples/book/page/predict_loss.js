@@ -47,7 +47,9 @@ customElements.define('predict-loss', class extends PredictThenSee {
       before = this.prediction;
       this.#put(event);
     });
-    plane.addEventListener('pointercancel', () => { if (!this.is_answered) this.predict(before); });  // the page scrolls
+    plane.addEventListener('pointercancel', () => {  // the page scrolls
+      if (!this.is_answered) this.predict(before);
+    });
     plane.addEventListener('pointermove', (event) => { if (event.buttons) this.#put(event); });
     plane.addEventListener('keydown', (event) => this.#key(event));
   }
