@@ -90,7 +90,7 @@ const draw = {
         kind: `means-distance ${delta ? '' : 'strong'}`, high: ruler.high,
         number: delta <= i ? `delta ${i} ${i - delta}` : undefined,
       })), 4 * i)) + '</svg>' + each(places, (i) => row_name(i, ruler_y(i) + 10)) +
-    label(185, 'vector', 'means-distance') + each(places, (delta) => appears(24 + delta,
+    appears(24, label(185, 'vector', 'means-distance')) + each(places, (delta) => appears(24 + delta,
       text(middle_of(asks - delta), 185, `r${subscript(delta)}`, { kind: 'means-distance' }) +
       vector(x_of(asks - delta), distance_vector(delta), `r ${delta}`, { kind: 'means-distance', y: 196, step: 27 }))),
 
