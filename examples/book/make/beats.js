@@ -25,8 +25,8 @@ const terms = {
 
 const rows = { begin: 46, step: 43, high: 40 };  // of the matrix
 const row_y = (i) => rows.begin + rows.step * i;
-const ruler = { step: 25, high: 21 };
-const ruler_y = (i) => 43 + ruler.step * i;
+const ruler = { step: 22, high: 19 };
+const ruler_y = (i) => 40 + ruler.step * i;
 const score_y = 43;  // of a row of scores below the sentence
 
 const decimals = (value) => value.toFixed(2);
@@ -58,6 +58,8 @@ const scores = (i, keys, y, high) => each(keys, (j) => cell(x_of(j), y, written(
 }));
 const up_to = (i) => places.slice(0, i + 1);
 const future = (i, y, high) => each(places.slice(i + 1), (j) => cell(x_of(j), y, '', { kind: 'future', high }));
+const the_future = (column, y) => text(middle_of(column), y, 'the future', { kind: 'said' });
+const subscript = (digit) => String.fromCodePoint('₀'.codePointAt(0) + digit);
 const row_name = (i, y) => label(y, words[i], 'means-query');
 
 const draw = {
@@ -81,14 +83,16 @@ const draw = {
   }),
 
   // The inner <svg> cuts off the marks to the left of the sentence.
-  ruler: () => sentence() + `<svg x="${left - 2}" y="40" width="${width - left + 2}" height="${height - 40}">` +
+  ruler: () => sentence() + each(places, (i) => future(i, ruler_y(i), ruler.high)) + the_future(3.5, ruler_y(1) + 10) +
+    `<svg x="${left - 2}" y="38" width="${width - left + 2}" height="${height - 38}">` +
     each(places, (i) => slides([i && -step, i && -ruler.step], each(places, (delta) =>
-      cell(x_of(i - delta) - left + 2, ruler_y(i) - 40, written(delta), {
+      cell(x_of(i - delta) - left + 2, ruler_y(i) - 38, written(delta), {
         kind: `means-distance ${delta ? '' : 'strong'}`, high: ruler.high,
         number: delta <= i ? `delta ${i} ${i - delta}` : undefined,
       })), 4 * i)) + '</svg>' + each(places, (i) => row_name(i, ruler_y(i) + 10)) +
-    label(246, 'r', 'math means-distance') + each(places, (delta) => appears(24 + delta,
-      vector(x_of(asks - delta), distance_vector(delta), `r ${delta}`, { kind: 'means-distance', y: 197, step: 26 }))),
+    appears(24, label(185, 'vector', 'means-distance')) + each(places, (delta) => appears(24 + delta,
+      text(middle_of(asks - delta), 185, `r${subscript(delta)}`, { kind: 'means-distance' }) +
+      vector(x_of(asks - delta), distance_vector(delta), `r ${delta}`, { kind: 'means-distance', y: 196, step: 27 }))),
 
   terms: () => sentence({ asking: asks }) + label(47, 'distance', 'means-distance') +
     each(places, (j) => text(middle_of(j), 47, written(asks - j), { kind: 'means-distance', number: `delta ${asks} ${j}` })) +
@@ -98,7 +102,8 @@ const draw = {
         label(y + 28, product, `math ${means}`) + each(places, (j) =>
         cell(x_of(j), y + 15, written(term(name, asks, j)), { kind: means, high: 26, number: `${name} ${asks} ${j}` })));
     }).join('') +
-    appears(16, rule(259, asks) + label(273, 'sum ÷ 2') + label(287, 'score', 'means-query') + scores(asks, up_to(asks), 266, 28)),
+    appears(16, rule(259, asks) + label(273, 'sum ÷ √4') + label(287, 'score', 'means-query') +
+      scores(asks, up_to(asks), 266, 28)),
 
   cells: () => sentence({ asking: asks }) + bracket(near, asks, 36) +
     text(left, 62, '“mat” asks the near “the”, at distance 1', { kind: 'question' }) +
@@ -122,7 +127,7 @@ const draw = {
       const weight = weights(asks)[j], tall = 200 * weight, top = 197 - tall;
       return `<rect class="bar grows" style="--turn: ${j}" x="${x_of(j)}" y="${top}" width="${cell_width}" height="${tall}"/>` +
         appears(j + 3, text(middle_of(j), top - 10, decimals(weight), { number: `weight ${asks} ${j}`, run: 0 }));
-    }) + rule(197, asks) + text(middle_of(2.5), 211, `together ${decimals(1)}`, { kind: 'said' }) +
+    }) + rule(197, asks) + appears(9, text(middle_of(2.5), 211, `together ${decimals(1)}`, { kind: 'said' })) +
     appears(10, each(places, (j) =>
       vector(x_of(j), value(j), `value ${j}`, { kind: 'means-value', y: 226, step: 27 })) +
       text(middle_of(2.5), 294, 'the values', { kind: 'said means-value' })) +
@@ -133,7 +138,7 @@ const draw = {
   matrix: () => sentence() + each(places, (i) => {
     const y = row_y(i), row = row_name(i, y + 20) + scores(i, up_to(i), y, rows.high) + future(i, y, rows.high);
     return i === asks ? comes([0, score_y - y], row) : appears(6 + asks - i, row);
-  }),
+  }) + appears(12, the_future(3.5, row_y(1) + 20)),
 
   // The numbers by distance, end to end, and cut again. Each flies from where it stood before.
   shift: () => {
@@ -191,7 +196,7 @@ const draw = {
     return sentence({ asking: asks }) +
       each(places.slice(0, asks), (j) =>
         appears(asks - j, arc(asks, j, 24 * (asks - j), 'weighs', decimals(1 + 18 * weights(asks)[j])))) +
-      label(184, 'one pass') + weights_of(170, 0) +
+      label(184, 'at once') + weights_of(170, 0) +
       appears(8, label(218, 'memory', 'means-memory') + weights_of(204, 1)) +
       `<text class="formula" x="${width / 2}" y="268">score = (${products.join(' + ')}) / √<tspan class="math">D</tspan></text>`;
   },

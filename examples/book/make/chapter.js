@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { with_beats } = require('./beats.js');
-const { colored } = require('./code.js');
+const { colored, in_line } = require('./code.js');
 const markdown = require('markdown-it')({ html: true, typographer: false, highlight: colored });
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
@@ -14,6 +14,7 @@ const { quantities } = require('./measured.js');
 const { numbers } = require('./numbers.js');
 const { quotes } = require('./quotes.js');
 
+markdown.renderer.rules.code_inline = in_line;
 markdown.use(equations).use(headings).use(folds).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
 // A table that ends in remarks has these below the other columns on a phone.

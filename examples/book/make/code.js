@@ -16,4 +16,14 @@ function colored(code, name) {
   return highlight.getLanguage(language) ? with_meanings(highlight.highlight(language, code, true).value) : escapeHtml(code);
 }
 
-module.exports = { colored };
+const longest_unbroken = 15;  // characters that fit into a column of a phone
+const between_words = /(?<=\w[_./:=])(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])/;
+
+/// Code within a line. Long names may break between their words.
+function in_line(tokens, n) {
+  const { content } = tokens[n];
+  const words = content.length > longest_unbroken ? content.split(between_words) : [content];
+  return `<code>${words.map(escapeHtml).join('<wbr>')}</code>`;
+}
+
+module.exports = { colored, in_line };

@@ -9,7 +9,7 @@ const { folder } = require('./weights.js');
 
 const told = {
   relative: '<b>Told how far back:</b> relative attention',
-  absolute: '<b>Told at which place:</b> sinusoids',
+  absolute: '<b>Told only the place:</b> absolute positions',
 };
 
 /// What the library answers to requests, in order.
@@ -25,7 +25,7 @@ async function answers(study, requests) {
 async function duet(study) {
   const { chorale, counted, drawn, models, request } = await page_module('two_models.js');
   const measured = (row, column) => result('bach', 'book', row, column);
-  const between = (row) => `${measured(row, 'between')} %`;
+  const between = (row) => `${measured(row, 'between')}\u00a0%`;
   const million = (measured('`music_transformer`', 'parameters') / 1e6).toFixed(1);
   const one = async ([name, model]) => {
     const file = fs.readFileSync(path.join(folder, `${model}.safetensors`)).toString('base64');
@@ -34,13 +34,13 @@ async function duet(study) {
 <p class="told">${told[name]}</p>
 <div class="roll wide" tabindex="0" role="group" aria-label="Piano roll of the ${name} model">${drawn(chorale(written))}</div>
 <p class="count"><span class="so-far"></span><span class="whole">${counted(chorale(written))}</span>
-<span class="measured">in 16 chorales ${between(`\`${model}\``)} between eighths, Bach ${between('Bach, the test text')}</span></p>
+<span class="measured">in 16 chorales ${between(`\`${model}\``)}, in Bach’s ${between('Bach, the test text')}</span></p>
 </div>`;
   };
   const halves = [];
   for (const model of Object.entries(models)) halves.push(await one(model));
-  return `<p class="claim">Two models go on from the same two bars of Bach. One is told how far back each note stands, the
-other only at which place. A circle marks a note that begins between two eighths.</p>
+  return `<p class="claim">Two models go on from the same two bars of Bach. Both look back at earlier notes. One is told
+how far back each of them is, the other only its place, counted from the beginning.</p>
 <figure>
 <chorale-duet>
 <div class="controls"><button type="button" name="play">Let them play</button>
@@ -49,12 +49,11 @@ other only at which place. A circle marks a note that begins between two eighths
 <p class="status" role="status"></p>
 ${halves.join('\n')}
 </chorale-duet>
-<figcaption>Four voices, in 16ths. Bach wrote the shaded part. Half of all 16ths are between two eighths, so chance would
-begin 50 % of the notes there, and the second model is not far from it. The first model begins fewer there than Bach,
-since the models choose among the likeliest notes only, which have 95 % of the odds together. When it chooses among all
-notes, it begins ${between('`music_transformer`, `--top_p 1`')} there. Both models have ${million} million numbers and
-learned from the same chorales in as many steps.
-<a href="music.html">The chapter on music</a> says why one of them keeps the beat.</figcaption>
+<figcaption>Bach wrote the shaded part. A circle marks a note of a model that misses the beat: it begins between two
+eighths, the thin lines. What a chorale repeats, the beat above all, is always as far back, and each time at another
+place: one model is told what the other must puzzle out. Both have ${million} million numbers and learned from the same
+chorales in as many steps. <a href="music.html">The chapter on music</a> measures more, and
+<a href="relative.html">five minutes</a> explain how a model is told.</figcaption>
 </figure>`;
 }
 

@@ -21,6 +21,18 @@ function set(text, displayMode) {
   return html.replace(/(<annotation[^>]*>)([^<]*)/, (_, tag, source) => tag + source.replace(own_commands, ''));
 }
 
+/// The parts of a displayed equation between its \qquad, without those inside of brackets and environments.
+function parts_of(text) {
+  const tokens = /(\{|\\begin\b|\\left\b)|(\}|\\end\b|\\right\b)|\\qquad\b|\\?[^]/g, parts = [''];
+  let depth = 0;
+  for (const [token, opens, closes] of text.matchAll(tokens)) {
+    depth += opens ? 1 : closes ? -1 : 0;
+    if (token === '\\qquad' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += token;
+  }
+  return parts;
+}
+
 /// $a$ in a line. As in pandoc, no space follows the first dollar or stands before the last, and no digit
 /// follows it, so that "$5 and $6" stays as it is.
 /// A mark that follows, such as a comma, stays on its line.
@@ -59,8 +71,10 @@ function equations(markdown) {
     const html = set(content, false) + mark;
     return mark ? `<span class="unbroken">${html}</span>` : html;
   };
-  markdown.renderer.rules.displayed_equation = (tokens, n) =>
-    `<div class="wide" tabindex="0" role="group" aria-label="Equation">${set(tokens[n].content, true)}</div>\n`;
+  markdown.renderer.rules.displayed_equation = (tokens, n) => {
+    const parts = parts_of(tokens[n].content).map((part) => set(part, true));
+    return `<div class="wide" tabindex="0" role="group" aria-label="Equation">${parts.join('')}</div>\n`;
+  };
 }
 
 module.exports = { equations, typefaces };

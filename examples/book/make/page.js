@@ -51,16 +51,16 @@ ${rows.join('\n')}
 /// Where a reader may begin.
 function doors(chapters) {
   const rows = [
-    ['relative', 'Five minutes', 'One sentence, one score, eleven pictures. Matrices are enough to follow.'],
+    ['relative', 'Five minutes', 'One sentence of six words, eleven pictures. Matrices are enough to follow.'],
     [chapters.find(({ name }) => name !== 'relative').name, 'The whole book', 'Each variant has a chapter, from the Transformer’s attention on.'],
-    ['blog_posts', 'I come from another page', 'What well-known posts and code call things, and where they are wrong.'],
+    ['blog_posts', 'I come from another page', 'What well-known posts and code call things, and mistakes that we met.'],
   ];
   return `<nav class="doors" aria-label="Where to begin">
 ${rows.map(([name, title, text]) => `<a href="${name}.html"><b>${title}</b> <span>${text}</span></a>`).join('\n')}
 </nav>
-<p class="short-way">Straight to relative attention: <a href="relative.html">the idea in five minutes</a>, then
-<a href="positions.html#line-by-line">its four terms</a>, <a href="shift.html#the-idea">its shift</a> and
-<a href="memory.html#the-idea">its memory</a>. The chapters between can wait.</p>`;
+<p class="short-way">After the five minutes, the straight way leads to the <a href="positions.html#line-by-line">four
+terms</a>, the <a href="shift.html#the-idea">shift</a> and the <a href="memory.html#the-idea">memory</a> of relative
+attention. The chapters between can wait.</p>`;
 }
 
 /// The page of contents, as a chapter. It opens with a figure.
@@ -74,14 +74,7 @@ function contents(chapters, opening, reference) {
     summary: 'A book about relative attention and attention-free transformers whose figures run the library they explain.',
     html: `${opening}
 ${doors(chapters)}
-<p class="claim">Each note asks how far back the others stand. One table of numbers answers for all notes:
-the shift brings each number to its note.</p>
-<figure>
-<shift-figure t="4" m="2" way="rel_shift" plain plays></shift-figure>
-<figcaption>Each row is a query, <i>q</i>. A column is a distance, <i>r</i>, at first, and a key, <i>k</i>, in the end.
-<a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
-</figure>
-<p>Most chapters take matrices and derivatives for granted; ${numbered('whole_model')} builds a whole model.
+<p>Most chapters after the first take derivatives for granted, too; ${numbered('whole_model')} builds a whole model.
 Figures compute their numbers on the page with shiftgrad, the C++ library that the book explains, compiled to
 WebAssembly. The pictures of ${numbered('relative')} and the first notes above were made with the book, and tests
 compare them with the library.</p>

@@ -40,10 +40,15 @@ customElements.define('predict-loss', class extends PredictThenSee {
       <path class="cursor"/><path class="predicted"/><path class="answered"/></svg></div>
       <output class="field-value"></output>`;
     const plane = field.firstElementChild;
+    let before = '';  // what a finger found
     plane.addEventListener('pointerdown', (event) => {
       plane.setPointerCapture(event.pointerId);
       this.#last = null;
+      before = this.prediction;
       this.#put(event);
+    });
+    plane.addEventListener('pointercancel', () => {  // the page scrolls
+      if (!this.is_answered) this.predict(before);
     });
     plane.addEventListener('pointermove', (event) => { if (event.buttons) this.#put(event); });
     plane.addEventListener('keydown', (event) => this.#key(event));

@@ -1,5 +1,5 @@
-// The drawing of a piano roll: a grid of bars, quarters and octaves, and notes as bars. <piano-roll> shows it, and the
-// rolls of the front page are drawn when the book is made.
+// The drawing of a piano roll: a grid of bars, quarters, eighths and octaves, and notes as bars. <piano-roll> shows it,
+// and the rolls of the front page are drawn when the book is made.
 
 import { bar, highest, is_off_beat, lowest, name_of, notes_of, quarter, steps_of, voices, written_notes } from 'book/chorale_notation.js';
 
@@ -30,6 +30,7 @@ class Scale {
     const lines = (every, skip) => Array.from({ length: steps / every + 1 }, (_, n) => n * every)
       .filter((at) => !skip || at % skip).map((at) => `M${this.x(at)} ${top}V${bottom}`).join('');
     let drawn = tag('rect', { class: 'given-part', x: left, y: top, width: this.x(given / voices.length) - left, height: bottom - top });
+    drawn += tag('path', { class: 'eighths', d: lines(quarter / 2, quarter) });
     drawn += tag('path', { class: 'quarters', d: lines(quarter, bar) }) + tag('path', { class: 'bars', d: lines(bar) });
     for (let pitch = Math.ceil(low / 12) * 12; pitch <= high; pitch += 12) {
       const y = this.y(pitch) + this.row;

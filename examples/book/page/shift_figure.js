@@ -1,11 +1,9 @@
 // <shift-figure t="3" m="2" way="rel_shift">: the relative shift, step by step. The library applies
-// the operations to numbered scores; the figure draws where it says that each of them lies. With the attribute
-// `plays` it plays its steps when it is first seen, unless the reader wants no motion. With `plain` it has one button.
+// the operations to numbered scores; the figure draws where it says that each of them lies.
 
 import { attempt, attribute } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
-import { when_seen } from 'book/when_seen.js';
 import { ways } from 'book/shift_ways.js';
 import { below } from 'book/subscripts.js';
 
@@ -19,7 +17,6 @@ class ShiftFigure extends HTMLElement {
   #step = 0;
   #player = null;
   #asked = 0;
-  #is_moved = false;  // whether the reader has chosen a step
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -49,16 +46,13 @@ class ShiftFigure extends HTMLElement {
     for (const name of ['way', 't', 'm']) this.#input(name).addEventListener('input', () => this.#resize());
     this.#input('k').addEventListener('input', () => this.#choose_keys());
     for (const name of ['mask', 'numbers']) this.#input(name).addEventListener('change', () => this.#draw());
-    this.#input('step').addEventListener('input', () => {
-      this.#is_moved = true;
-      this.#go(Number(this.#input('step').value));
-    });
+    this.#input('step').addEventListener('input', () => this.#go(Number(this.#input('step').value)));
     const on_click = (name, action) => this.#input(name).addEventListener('click', action);
     on_click('back', () => this.#go(this.#step - 1));
     on_click('next', () => this.#go(this.#step + 1));
     on_click('play', () => this.#play());
     on_click('motion', () => this.#move_at_once());
-    this.#compute().then(() => { if (this.hasAttribute('plays')) when_seen(this, () => { if (!this.#is_moved) this.#play(); }); });
+    this.#compute();
   }
 
   disconnectedCallback() { this.#stop(); }

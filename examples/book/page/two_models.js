@@ -23,6 +23,6 @@ export const drawn = (text) => comparing.svg(text, beginning.length, comparing.n
 /// How many notes a model began before a 16th, and how many of them between two eighths, in a sentence.
 export function counted(text, before = Infinity) {
   const notes = written_notes(text, beginning.length).filter(({ start }) => start < before), off = notes.filter(is_off_beat).length;
-  if (!notes.length) return 'no note yet';
-  return `<b>${off}</b> of ${notes.length} notes between eighths: ${(100 * off / notes.length).toFixed(1)} %`;
+  if (!notes.length) return 'no note yet misses the beat';
+  return `<b>${off}</b> of ${notes.length} notes miss the beat: ${(100 * off / notes.length).toFixed(1)}\u00a0%`;
 }

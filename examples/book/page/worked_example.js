@@ -191,7 +191,7 @@ class WorkedExample extends HTMLElement {
     const value_of = (table) => fixed(value_at(table, row, column), digits_of(table.values));
     this.querySelector('.example-products').innerHTML = dot_products(this.#tables, labels, value_of);
     const values = this.#tables.filter(({ rows, columns }) => rows.includes(row) && columns.includes(column))
-      .map((table) => `${table.name} ${value_of(table)}`);
+      .map((table) => `${table.name} = ${value_of(table)}`);
     this.querySelector('.example-pair').textContent =
       values.length ? `Query ${row.slice(2)} and key ${column.slice(2)}: ${values.join(', ')}.` : '';
   }

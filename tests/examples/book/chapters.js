@@ -12,7 +12,7 @@ const book = path.resolve(__dirname, '../../../examples/book');
 const { contents } = require(path.join(book, 'make/numbers.js'));
 const { measured } = require(path.join(book, 'make/measured.js'));
 const { python, quoted } = require(path.join(book, 'make/quotes.js'));
-const longest_quote = 16;
+const longest_quote = 16, most_words = 900;
 const lines_of_python = { least: 5, most: 15 };
 
 const mistakes = [];
@@ -130,6 +130,14 @@ function check_exercises(name, asked) {
   expect(new Set(asked).size === asked.length, `${name}: an exercise stands there twice`);
 }
 
+/// Five minutes are at most so many words, in captions and headings too; equations do not count.
+function check_five_minutes() {
+  const text = texts.relative.replace(/^---[^]*?\n---/, '');
+  const words = text.replace(/<[^>]*>|\$\$[^]*?\$\$|\$[^$]*\$|\]\([^)]*\)/g, ' ');
+  const count = words.split(/\s+/).filter((word) => /[\p{L}\d]/u.test(word)).length;
+  expect(count <= most_words, `relative: ${count} words, expected at most ${most_words}`);
+}
+
 /// Exercises are changed by their controls. The requests are there for those who unfold them.
 function check_words(name, text) {
   const exercises = text.split('## Exercises')[1] ?? '';
@@ -164,6 +172,7 @@ for (const name of chapters) {
   check_exercises(name, all(text, /<exercise-check name="([^"]*)"/g).flat());
 }
 check_answers();
+check_five_minutes();
 check_python();
 check_refusals();
 

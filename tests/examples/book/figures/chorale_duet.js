@@ -123,7 +123,7 @@ module.exports = async (page, figure) => {
     assert.ok(bars.length > 10 && !written && !marks && counts(count).join() === '0,0', `${name} before: ${count}`);
     const { rows } = JSON.parse(fs.readFileSync(results, 'utf8')).tables.book;
     for (const row of [`\`${models[name]}\``, 'Bach, the test text'])
-      assert.ok(measured.includes(`${rows.find(([title]) => title === row).at(-1)} %`), `${name}: ${measured}, expected that of ${row}`);
+      assert.ok(measured.includes(`${rows.find(([title]) => title === row).at(-1)}\u00a0%`), `${name}: ${measured}, expected that of ${row}`);
   }
   assert.equal(await sounding(), 0);
 

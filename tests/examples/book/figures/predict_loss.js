@@ -5,6 +5,20 @@ const { until } = require('../waiting.js');
 
 const segment = 32;
 
+/// A finger that swipes upward scrolls the page.
+async function check_swipe(page, plane) {
+  const { x, y, height } = await plane.boundingBox(), before = await page.evaluate(() => scrollY);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: true });
+  const touch = (type, ...touchPoints) => session.send('Input.dispatchTouchEvent', { type, touchPoints });
+  await touch('touchStart', { x: x + 50, y: y + height / 2 });
+  for (let way = 10; way <= height / 2; way += 10) await touch('touchMove', { x: x + 50, y: y + height / 2 - way });
+  await touch('touchEnd');
+  await until(page, () => page.evaluate((before) => scrollY > before, before));
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: false });
+  await session.detach();
+}
+
 module.exports = async (page, root) => {
   const figure = new Figure(page, root), plane = root.locator('.curve-plane');
   const prediction = async () => (await figure.input('prediction').inputValue()).split(',').map(Number);
@@ -24,6 +38,8 @@ module.exports = async (page, root) => {
   const drawn = await prediction();
   assert.ok(drawn[0] > 2.8 && drawn.at(-1) < 0.2, `drawn ${drawn}`);
   drawn.slice(1).forEach((nats, n) => assert.ok(nats <= drawn[n], `drawn ${drawn}`));
+  await check_swipe(page, plane);
+  assert.deepEqual(await prediction(), drawn);
   await figure.look('predict loss');
   await figure.input('see').press('Enter');
   await until(page, () => root.locator('.answered').getAttribute('d'));

@@ -128,16 +128,8 @@ async function check_motion(figure) {
   await figure.page.emulateMedia({ reducedMotion: 'reduce' });
 }
 
-/// One button plays the steps to the end.
-async function check_plain(figure) {
-  assert.equal(await figure.root.locator('button:visible').count(), 1);
-  await check_playing(figure);
-  await figure.shows('q₀r₂', async () => (await figure.rows(({ text }) => text))[0][0]);
-}
-
 module.exports = async (page, root) => {
   const figure = new Figure(page, root);
-  if (figure.is_in('index')) return check_plain(figure);
   await check_end(figure);
   if (!figure.is_in('shift')) return;
   await check_buttons(figure);

@@ -70,7 +70,7 @@ module.exports = async (page, figure, offend) => {
   await check_products(figure, (name) => table(figure, name), 2, 1, offend);
   const said = await figure.locator('.example-pair').textContent();
   for (const [name, rows] of [['score', score], ['p', p]])
-    if (!said.includes(`${name} ${rows[2][1].replace(/[()]/g, '')}`)) offend(`the pair's ${name} is ${rows[2][1]}, but the figure says: ${said}`);
+    if (!said.includes(`${name} = ${rows[2][1].replace(/[()]/g, '')}`)) offend(`the pair's ${name} is ${rows[2][1]}, but the figure says: ${said}`);
   for (const [name, rows] of [['score', score], ['p', p]]) {
     const step = await figure.locator(`.of-step[data-table="${name}"]`).textContent();
     if (step !== rows[2][1].replace(/[()]/g, '')) offend(`the step ${name} says ${step}, expected ${rows[2][1]}`);
