@@ -9,7 +9,7 @@ namespace shiftgrad {
 /// The positions begin … end-1 of a buffer.
 struct Stretch {
   /// The first position, and the one behind the last.
-  int64_t begin = 0, end = 0;
+  int64_t begin, end;
 
   /// Whether a position is in both.
   bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
