@@ -9,7 +9,7 @@ namespace shiftgrad {
 /// The positions begin … end-1, of a buffer or a sequence.
 struct Stretch {
   /// The first position, and the one behind the last.
-  int64_t begin = 0, end = 0;
+  int64_t begin, end;
 
   /// The number of positions.
   int64_t size() const { return end - begin; }

@@ -1,6 +1,7 @@
 #include "ops/attention.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/errors.h"
 #include "core/tape.h"
@@ -73,12 +74,10 @@ Tensor relative_attention(const RelativeAttention& attention) {
   check_attention(attention);
   RelativeAttention a = attention;
   a.factor = a.factor.value_or(1);
-  std::vector<const Tensor*> inputs;
-  for (Tensor* x : {&a.query, &a.key, &a.value, &a.content_bias, &a.position_bias, &a.position_rows,
-                    &a.position_queries, &a.position_scores, &a.clipped_keys, &a.clipped_values}) {
-    *x = with_dense_rows(*x);
-    inputs.push_back(x);
-  }
+  std::array parts{&a.query, &a.key, &a.value, &a.content_bias, &a.position_bias, &a.position_rows,
+                   &a.position_queries, &a.position_scores, &a.clipped_keys, &a.clipped_values};
+  for (Tensor* x : parts) *x = with_dense_rows(*x);
+  const std::vector<const Tensor*> inputs(parts.begin(), parts.end());
   AttentionProblem problem{a};
   Tensor by_token = Tensor::empty({problem.B, problem.T, problem.H, problem.D});
   Tensor y = transpose(by_token, 1, 2);  // [B, H, T, D]

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
@@ -37,31 +36,17 @@ struct Product {
   Threads threads;
 
   /// c = alpha a b + beta c
-  void add(Zeros zeros, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
-           const Matrix& c) const {
-    if (weights == WeightsIn::right)
-      weighted_product(zeros, alpha, b.transposed(), a.transposed(), c.transposed(),
-                       [&](const ConstMatrix& left) {
-                         gemm(alpha, left.transposed(), b, beta, c, threads);
-                       });
+  void add(const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c) const {
+    auto multiply = [&](const ConstMatrix& left, const ConstMatrix& right) {
+      gemm(alpha, left, right, beta, c, threads);
+    };
+    if (weights == WeightsIn::left)
+      weighted_product(alpha, a, b, c, [&](const ConstMatrix& right) { multiply(a, right); });
+    else if (weights == WeightsIn::right)
+      weighted_product(alpha, b.transposed(), a.transposed(), c.transposed(),
+                       [&](const ConstMatrix& left) { multiply(left.transposed(), b); });
     else
-      weighted_product(zeros, alpha, a, b, c, [&](const ConstMatrix& right) {
-        gemm(alpha, a, right, beta, c, threads);
-      });
-  }
-
-  /// Calls compute(zeros), which makes c = … + beta c of such products, so that weights of 0 are
-  /// left out.
-  void leave_out_zeros(Scalar beta, const Matrix& c, auto compute) const {
-    if (weights == WeightsIn::none) return compute(Zeros::multiply);
-    std::optional<MatrixCopy> before;
-    const Matrix rows = has_dense_columns(c) ? c.transposed() : c;
-    if (beta != 0) copy_matrix(rows, before.emplace(rows.rows, rows.columns).matrix);
-    SHIFTGRAD_PRECISION::leave_out_zeros([&](Zeros zeros) {
-      if (zeros == Zeros::select && before) copy_matrix(before->matrix, rows);
-      compute(zeros);
-      return is_finite(c);
-    });
+      multiply(a, b);
   }
 };
 
@@ -81,15 +66,13 @@ void multiply_stack(const Product& product, const ConstMatrix& left, const Const
     kept.each(stacked, stacked + 1, [&](const auto& at) {
       Matrix part = c.rows_from(first_row, row_count);
       part.data += at[2];
-      product.leave_out_zeros(beta, part, [&](Zeros zeros) {
-        Scalar keep = beta;
-        summed.each(0, summed.count(), [&](const auto& then) {
-          ConstMatrix a = left.rows_from(first_row, row_count), b = right;
-          a.data += at[0] + then[0];
-          b.data += at[1] + then[1];
-          product.add(zeros, a, b, keep, part);
-          keep = 1;
-        });
+      Scalar keep = beta;
+      summed.each(0, summed.count(), [&](const auto& then) {
+        ConstMatrix a = left.rows_from(first_row, row_count), b = right;
+        a.data += at[0] + then[0];
+        b.data += at[1] + then[1];
+        product.add(a, b, keep, part);
+        keep = 1;
       });
     });
   };
@@ -122,9 +105,7 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   Steps summed = steps(true, a.layout(), b.layout(), c.layout());
   if (kept.count() * summed.count() != 1)
     return multiply_stack({weights, alpha, Threads::one}, left, right, beta, sums, kept, summed);
-  Product product{weights, alpha, Threads::all};
-  product.leave_out_zeros(beta, sums,
-                          [&](Zeros zeros) { product.add(zeros, left, right, beta, sums); });
+  Product{weights, alpha, Threads::all}.add(left, right, beta, sums);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

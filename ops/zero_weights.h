@@ -2,10 +2,11 @@
 
 // A weight of exactly 0 gives nothing, whatever it multiplies. Weights are probabilities, which are
 // 0 where a key is hidden, and gradients, which are 0 where nothing came back: what is hidden or
-// not used can hold anything. A product knows no such rule, since 0 · NaN is NaN. So what
-// multiplies by weights first multiplies, which is fast, and looks at the result. Where that is
-// finite, nothing that is not finite has taken part. Otherwise it is computed once more, by
-// selecting. Where all that is weighted is finite, both ways have the same bits.
+// not used can hold anything. A product knows no such rule, since 0 · NaN is NaN. So a product of
+// tensors looks at what it weights, and takes out what is not finite. A kernel of many products
+// first multiplies, which is fast, and looks at the result. Where that is finite, nothing that is
+// not finite has taken part. Otherwise it is computed once more, by selecting. Where all that is
+// weighted is finite, both ways have the same bits.
 //
 // Functions of single elements select at once: `simd::Binary::weigh`, `simd::multiply_add`,
 // `simd::map_gradient`, `pointwise`, and the cells of ops/recurrent.
@@ -49,9 +50,8 @@ void add_weighted_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 /// Computes c = alpha a b + … for weights a, of which 0 gives nothing. multiply(b) computes it by
 /// multiplying, for this b or another matrix of its sizes.
 template <class Multiply>
-void weighted_product(Zeros zeros, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
-                      const Matrix& c, Multiply multiply) {
-  if (zeros == Zeros::multiply) return multiply(b);
+void weighted_product(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, const Matrix& c,
+                      Multiply multiply) {
   FiniteRows finite(b);
   multiply(finite.matrix);
   add_weighted_rows(alpha, a, b, finite.others, c);

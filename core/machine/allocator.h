@@ -57,20 +57,21 @@ struct CachedMemory {
 template <class T>
 using CachedVector = std::vector<T, CachedMemory<T>>;
 
-/// Uninitialised elements in a block of the allocator, to which it goes back at the end. Throws an
-/// OutOfMemory for a number of elements that no block has.
+/// Uninitialised elements in a block of the allocator, to which it goes back at the end. An array of
+/// no elements has no block. Throws an OutOfMemory for a number of elements that no block has.
 template <class T>
 class CachedArray {
  public:
   CachedArray() = default;
   /// Takes a block of `count` elements.
   explicit CachedArray(int64_t count) {
+    if (count == 0) return;
     require_block(std::in_range<size_t>(count), count);
     const auto elements = static_cast<size_t>(count);
     data_ = {CachedMemory<T>().allocate(elements), Release{elements}};
   }
 
-  /// The first element.
+  /// The first element, null where there is none.
   T* data() const { return data_.get(); }
   /// The number of elements.
   int64_t count() const { return static_cast<int64_t>(data_.get_deleter().elements); }

@@ -38,15 +38,11 @@ void add_run(Scalar alpha, const Scalar* x, int64_t x_step, Scalar beta, Scalar*
 bool is_finite(const ConstMatrix& x) {
   if (x.rows > 1 && has_dense_columns(x)) return is_finite(x.transposed());
   if (x.column_stride == 1 && x.row_stride == x.columns)
-    return simd::is_finite(x.data, x.rows * x.columns);
-  for (int64_t i = 0; i < x.rows; ++i) {
-    if (x.column_stride == 1 || x.columns == 1) {
-      if (!simd::is_finite(&x.at(i, 0), x.columns)) return false;
-    } else {
-      for (int64_t j = 0; j < x.columns; ++j)
-        if (!std::isfinite(x.at(i, j))) return false;
-    }
-  }
+    return simd::is_finite({x.data, 1, x.rows * x.columns, 0, 1});
+  if (x.column_stride == 1 || x.columns == 1) return simd::is_finite(x);
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; ++j)
+      if (!std::isfinite(x.at(i, j))) return false;
   return true;
 }
 

@@ -236,11 +236,15 @@ void softmax_gradients(ConstMatrix p, ConstMatrix dp, const Scalar* means, Scala
   }
 }
 
-// 0 times a number that is not finite is NaN, and a sum with a NaN is one.
-bool is_finite(const Scalar* x, int64_t n) {
-  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
-    return hn::MulAdd(access.load(x + i), hn::Zero(Lanes()), total);
-  }) == 0;
+// The bits of magnitudes are ordered as these are, those of infinity and NaN last.
+bool is_finite(ConstMatrix x) {
+  const hn::RebindToUnsigned<Lanes> bits;
+  auto greatest = hn::Zero(bits);
+  for (int64_t i = 0; i < x.rows; ++i)
+    for_vectors(x.columns, [&](auto access, int64_t j) HWY_ATTR {
+      greatest = hn::Max(greatest, hn::BitCast(bits, hn::Abs(access.load(row_of(x, i) + j))));
+    });
+  return hn::AllTrue(Lanes(), hn::IsFinite(hn::BitCast(Lanes(), greatest)));
 }
 
 /// The greatest number so far, and the bits of the greatest magnitude: those of a NaN are greater

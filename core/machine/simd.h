@@ -61,9 +61,6 @@ extern void (*const multiply_add)(const Scalar* a, const Scalar* b, Scalar* y, i
 /// Σ x, added up in a fixed order (that of the CPU's vector width).
 extern Scalar (*const sum)(const Scalar* x, int64_t n);
 
-/// Whether no x is a NaN or infinite.
-extern bool (*const is_finite)(const Scalar* x, int64_t n);
-
 /// The largest x, or NaN if there is one. Throws an Error if n is less than 1.
 extern Scalar (*const maximum)(const Scalar* x, int64_t n);
 
@@ -71,6 +68,9 @@ extern Scalar (*const maximum)(const Scalar* x, int64_t n);
 
 /// The `maximum` of the seen columns of each row, -inf where none is seen.
 extern void (*const maxima)(ConstMatrix x, const Stretch* seen, Scalar* results);
+
+/// Whether no x is a NaN or infinite.
+extern bool (*const is_finite)(ConstMatrix x);
 
 /// y_i = factor_i x_i
 extern void (*const scale_rows)(const Scalar* factors, ConstMatrix x, Matrix y);

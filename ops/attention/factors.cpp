@@ -39,7 +39,8 @@ const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
 
 void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
                       const Matrix& c, const Band& of_a) {
-  weighted_product(zeros, 1, a.matrix, b.matrix, c, [&](const ConstMatrix& right) {
+  if (zeros == Zeros::multiply) return tile_product(1, a, b, beta, c, of_a);
+  weighted_product(1, a.matrix, b.matrix, c, [&](const ConstMatrix& right) {
     if (right.data == b.matrix.data) return tile_product(1, a, b, beta, c, of_a);
     tile_product(1, a, PackedMatrix(right, b.panels != nullptr).factor, beta, c, of_a);
   });

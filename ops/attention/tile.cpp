@@ -101,7 +101,6 @@ AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
 
 bool AttentionTile::is_masked() const {
   const Visibility& visibility = problem.a.visibility;
-  if (!visibility.has_masks()) return false;
   for (int64_t i = 0; i < rows; ++i) {
     const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, first + i);
     auto [begin, end] = seen[i];
@@ -117,11 +116,14 @@ Matrix AttentionTile::part_of(const Tensor& exponentials) const {
 }
 
 TileList::TileList(const AttentionProblem& problem)
-    : begins_((problem.a.visibility.has_masks() ? problem.B : 1) * problem.blocks()) {
-  parallel_for(std::ssize(begins_), [&](int64_t n) {
-    AttentionBlock block(problem, n / problem.blocks() * problem.H, n % problem.blocks());
-    for (int64_t begin = block.key_begin; begin < block.key_end; begin += problem.tile_keys())
-      if (!AttentionTile(block, begin).is_masked()) begins_[n].push_back(begin);
+    : step_(problem.tile_keys()), most_tiles_(divide_up(problem.K, step_)) {
+  if (!problem.a.visibility.has_masks()) return;
+  int64_t blocks = problem.blocks();
+  masked_.resize(static_cast<size_t>(problem.B * blocks * most_tiles_));
+  parallel_for(problem.B * blocks, [&](int64_t n) {
+    AttentionBlock block(problem, n / blocks * problem.H, n % blocks);
+    for (int64_t begin = block.key_begin; begin < block.key_end; begin += step_)
+      masked_[place(block, begin)] = AttentionTile(block, begin).is_masked();
   });
 }
 

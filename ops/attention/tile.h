@@ -109,8 +109,8 @@ struct AttentionTile : AttentionBlock {
   Matrix part_of(const Tensor& exponentials) const;
 };
 
-/// Where the tiles of each block begin, which all heads share. Tiles of which masks hide all are
-/// left out; a mask is read once for this.
+/// Which tiles the blocks have. Those of which masks hide all are left out; a mask is read once for
+/// this, for all heads.
 class TileList {
  public:
   explicit TileList(const AttentionProblem& problem);
@@ -118,19 +118,28 @@ class TileList {
   /// Calls body(tile) for the tiles of a block, in order. Returns whether there was one.
   template <class Body>
   bool for_tiles(const AttentionBlock& block, Body body) const {
-    int64_t place = block.b * block.problem.blocks() + block.number;
-    const auto& begins = begins_[place % std::ssize(begins_)];
-    for (int64_t begin : begins) {
+    bool found = false;
+    for (int64_t begin = block.key_begin; begin < block.key_end; begin += step_) {
+      if (!masked_.empty() && masked_[place(block, begin)]) continue;
       AttentionTile tile(block, begin);
-      tile.kept = begin == begins.front() ? 0 : 1;
+      tile.kept = found ? 1 : 0;
+      found = true;
       body(tile);
     }
-    return !begins.empty();
+    return found;
   }
 
  private:
-  /// For each block; with masks, of each member of the batch.
-  std::vector<std::vector<int64_t>> begins_;
+  size_t place(const AttentionBlock& block, int64_t begin) const {
+    int64_t blocks = block.problem.blocks(), tile = (begin - block.key_begin) / step_;
+    return static_cast<size_t>((block.b * blocks + block.number) * most_tiles_ + tile);
+  }
+
+  /// The keys from a tile's first to the next one's, and the most tiles in a block.
+  int64_t step_, most_tiles_;
+  /// Whether masks hide all of a tile, for each block of each member of the batch; empty without
+  /// masks.
+  CachedVector<uint8_t> masked_;
 };
 
 /// Calls body(first, count) for all rows of a tile, as many at a time as stay in the first cache.
