@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/errors.h"
+#include "core/machine/thread_variable.h"
 #include "core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -19,14 +20,8 @@ using Listed = std::vector<std::weak_ptr<Tape*>>;
 /// The numbers of this thread's tapes that are running backward, the innermost last.
 using RunningTapes = std::vector<uint64_t>;
 
-#ifdef _WIN32
-// GCC frees a thread's variables there before it destroys them, so these stay behind their thread.
-thread_local Listed& listed = *new Listed;
-thread_local RunningTapes& running = *new RunningTapes;
-#else
-thread_local Listed listed;
-thread_local RunningTapes running;
-#endif
+thread_local ThreadVariable<Listed> listed;
+thread_local ThreadVariable<RunningTapes> running;
 
 /// A number for each thread, from 1.
 uint64_t this_thread() {
@@ -50,15 +45,15 @@ bool claim(Storage& storage) {
 }  // namespace
 
 std::shared_ptr<Tape*> Tape::place(Tape* tape) {
-  std::erase_if(listed, [](const auto& known) { return known.expired(); });
+  std::erase_if(listed.value, [](const auto& known) { return known.expired(); });
   auto place = std::make_shared<Tape*>(tape);
-  listed.push_back(place);
+  listed.value.push_back(place);
   return place;
 }
 
 Tape* Tape::current() {
-  for (; !listed.empty(); listed.pop_back())
-    if (auto newest = listed.back().lock()) return *newest;
+  for (; !listed.value.empty(); listed.value.pop_back())
+    if (auto newest = listed.value.back().lock()) return *newest;
   return nullptr;
 }
 
@@ -67,9 +62,9 @@ uint64_t Tape::next_number() {
   return ++last;
 }
 
-Tape::Running::Running(uint64_t tape) { running.push_back(tape); }
+Tape::Running::Running(uint64_t tape) { running.value.push_back(tape); }
 
-Tape::Running::~Running() { running.pop_back(); }
+Tape::Running::~Running() { running.value.pop_back(); }
 
 Tape::Recorded::Recorded(const Tensor& tensor, bool learns) : tensor_(tensor), learns_(learns) {
   if (learns && !claim(*tensor.storage_))
@@ -90,7 +85,7 @@ Tape::Recorded::~Recorded() {
 bool Tape::is_foreign(const Tensor& input) const {
   const Storage& made = *input.storage_;
   return made.requires_gradient && made.tape != 0 && made.tape != number_ &&
-         std::ranges::find(running, made.tape) == running.end();
+         std::ranges::find(running.value, made.tape) == running.value.end();
 }
 
 /// Throws where the output depends on what another tape has computed.

@@ -19,10 +19,6 @@ if [ ! -f "$build/build.ninja" ]; then
 fi
 ninja -C "$build" tests/tests-core.exe tests/tests-files.exe tests/tests-f32.exe tests/tests-f64.exe
 export WINEPREFIX="$build/wine" WINEDEBUG=-all
-# Windows has no /dev/null, and says of a folder that it may not be read. GCC frees a thread's variables there before it
-# destroys them.
-not_there='safetensors: paths that cannot be read,release: also when a thread ends'
 for program in core files f32 f64; do
-  wine "$build/tests/tests-$program.exe" --source-file-exclude='*tests/laws/learning.cpp' \
-    --test-case-exclude="$not_there"
+  wine "$build/tests/tests-$program.exe" --source-file-exclude='*tests/laws/learning.cpp'
 done

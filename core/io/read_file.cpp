@@ -1,5 +1,6 @@
 #include "core/io/read_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -17,6 +18,12 @@ constexpr int without_waiting = 0;
 int open_file(const std::string& path, int flags, mode_t mode) {
   return ::_wopen(path_of(path).c_str(), flags | O_BINARY | O_NOINHERIT, mode);
 }
+
+/// Folders cannot be opened there, and the reason would be that one may not.
+bool is_unopened_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path_of(path), ignored);
+}
 #else
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 constexpr int without_waiting = O_NONBLOCK | O_NOCTTY;
@@ -24,7 +31,12 @@ constexpr int without_waiting = O_NONBLOCK | O_NOCTTY;
 int open_file(const std::string& path, int flags, mode_t mode) {
   return ::open(path.c_str(), flags | O_CLOEXEC, mode);
 }
+
+bool is_unopened_folder(const std::string&) { return false; }
 #endif
+
+/// The most bytes that one call reads or writes: macOS refuses 2 GiB, and Windows counts in 32 bits.
+constexpr size_t most_at_once = size_t{1} << 30;
 
 std::string read_all(int descriptor) {
   std::string content;
@@ -61,7 +73,7 @@ void check_system(bool success, const char* problem) {
 size_t read_some(int descriptor, void* target, size_t count) {
   ssize_t read = 0;
   do {
-    read = ::read(descriptor, target, count);
+    read = ::read(descriptor, target, std::min(count, most_at_once));
   } while (read < 0 && errno == EINTR);
   check_system(read >= 0, "cannot be read");
   return static_cast<size_t>(read);
@@ -69,7 +81,7 @@ size_t read_some(int descriptor, void* target, size_t count) {
 
 void write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), most_at_once));
     check_system(written >= 0 || errno == EINTR, "cannot be written");
     require(written != 0, "cannot be written: the system takes no byte more");
     if (written > 0) bytes = bytes.subspan(static_cast<size_t>(written));
@@ -83,7 +95,8 @@ std::string read_to_end(int descriptor, const std::string& name) {
 std::string read_file(const std::string& path) {
   return in_name_of(path, [&] {
     Descriptor file(path, O_RDONLY);
-    require(!S_ISDIR(status_of(file).st_mode), "a folder, expected a file");
+    bool is_folder = is_unopened_folder(path) || S_ISDIR(status_of(file).st_mode);
+    require(!is_folder, "a folder, expected a file");
     return read_all(file.number());
   });
 }
@@ -93,6 +106,7 @@ std::string read_regular_file(const std::string& path) {
 }
 
 RegularFile::RegularFile(const std::string& path) : descriptor_(path, O_RDONLY | without_waiting) {
+  require(!is_unopened_folder(path), "is not a regular file");
   struct stat status = status_of(descriptor_);
   require(S_ISREG(status.st_mode), "is not a regular file");
   size_ = static_cast<uint64_t>(status.st_size);

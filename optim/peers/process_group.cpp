@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/machine/thread_variable.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
@@ -20,8 +22,8 @@ std::vector<std::vector<Number>> gather_numbers(ProcessGroup& peers, std::span<c
 }  // namespace
 
 ProcessGroup& alone() {
-  thread_local ProcessGroup peers;
-  return peers;
+  thread_local ThreadVariable<ProcessGroup> peers;
+  return peers.value;
 }
 
 Rows own_rows(const ProcessGroup& peers, int64_t rows) {

@@ -70,6 +70,22 @@ TEST_CASE("files of Windows: what is in the way stays") {
   CHECK(folder.entries() == 1);
 }
 
+TEST_CASE("files of Windows: what cannot be read is named with the reason") {
+  TemporaryFolder folder;
+  std::string absent = folder.file("absent"), here = folder.file("");
+  CHECK(refusal([&] { read_file(absent); }) == absent + ": No such file or directory");
+  CHECK(refusal([&] { read_file(here); }) == here + ": a folder, expected a file");
+  CHECK(refusal([&] { read_regular_file(here); }) == here + ": is not a regular file");
+}
+
+TEST_CASE("files of Windows: sizes do not end with 32 bits") {
+  TemporaryFolder folder;
+  std::string path = folder.file("file");
+  write_text(path, "");
+  std::filesystem::resize_file(path_of(path), uint64_t{5} << 30);
+  CHECK(RegularFile(path).size() == uint64_t{5} << 30);
+}
+
 TEST_CASE("files of Windows: two writers at once leave one whole file") {
   TemporaryFolder folder;
   std::string path = folder.file("file");

@@ -145,11 +145,13 @@ TEST_CASE("release: what one thread releases, another uses again") {
   CHECK(Block(bytes).memory == first);
 }
 
+#ifndef _WIN32  // where GCC frees a thread's variables before it destroys them
 TEST_CASE("release: also when a thread ends") {
   int64_t before = in_use();
   std::thread([] { thread_local Block block(5000); }).join();
   CHECK(in_use() == before);
 }
+#endif
 
 namespace {
 

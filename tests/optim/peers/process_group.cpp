@@ -38,6 +38,11 @@ TEST_CASE("peers: alone, everything is one's own") {
   CHECK(peers.speaks_for_failed());
 }
 
+TEST_CASE("peers: each thread is alone by itself, until it ends") {
+  std::thread([] { alone().start_sum({1}); }).join();
+  CHECK(alone().finish_sums().empty());
+}
+
 TEST_CASE("peers: sums are added in the order of the ranks") {
   std::vector<double> terms{0.1, 1e20, -1e20};
   ThreadsAsPeers::run(3, [&](ProcessGroup& peers) {
