@@ -57,8 +57,8 @@ struct CachedMemory {
 template <class T>
 using CachedVector = std::vector<T, CachedMemory<T>>;
 
-/// Uninitialised elements in a block of the allocator, to which it goes back at the end. An array of
-/// no elements has no block. Throws an OutOfMemory for a number of elements that no block has.
+/// Uninitialised elements in a block of the allocator, to which it goes back at the end. An array
+/// of no elements has no block. Throws an OutOfMemory for a number of elements that no block has.
 template <class T>
 class CachedArray {
  public:
