@@ -1,8 +1,8 @@
 """The package around the layers: its version, hints, help, the bench and the source distribution."""
 
+import csv
 import email
 import inspect
-import csv
 import json
 import os
 import re

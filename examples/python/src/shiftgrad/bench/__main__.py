@@ -4,12 +4,12 @@
                               [--threads N] [--gigabytes N] [--compile]
 
 Prints a table in Markdown, with the CPU; --json writes the figures of each way to compute as well, and --csv the
-seconds of the fastest in floats and under autocast. The models have
-the sizes of those that people use, random parameters, and N layers, 2 unless given, so that all is done in under
-ten minutes; with --layers 0 they have all of theirs. Each way has a process of its own, and these take turns where
-their models fit in memory at once. Inference of the models as they are is also by ONNX Runtime, where Python has
-it. Memory is what a process grew by in its first step. What needs more than the gigabytes is "too large"; what the
-minutes do not suffice for is a dash. With one thread the times are the CPU's, which other processes change little.
+seconds of the fastest in floats and under autocast. The models have the sizes of those that people use, random
+parameters, and N layers, 2 unless given, so that all is done in under ten minutes; with --layers 0 they have all of
+theirs. Each way has a process of its own, and these take turns where their models fit in memory at once. Inference
+of the models as they are is also by ONNX Runtime, where Python has it. Memory is what a process grew by in its
+first step. What needs more than the gigabytes is "too large"; what the minutes do not suffice for is a dash. With
+one thread the times are the CPU's, which other processes change little.
 """
 
 import argparse
@@ -27,13 +27,17 @@ from .models import models
 from .ways import has_onnx, measure, memory, onnx_packages, ways
 
 
+def fastest(ways):
+    """The fastest of the ways that were done, or None."""
+    return min((way for way in ways if "seconds" in way), key=lambda way: way["seconds"], default=None)
+
+
 def measured(name, length, training, options, deadline):
     """One row of the table, and what it was made from."""
     figures = measure(name, length, training, options, deadline)
     row = {"model": name, "length": models[name][2].format(length), "pass": "training" if training else "inference"}
     for whose, each in figures.items():
-        done = [way for way in each if "seconds" in way]
-        row[whose] = min(done, key=lambda way: way["seconds"]) if done else each[0]
+        row[whose] = fastest(each) or each[0]
     if "seconds" in row["own"] and "seconds" in row["shiftgrad"]:
         row["ratio"] = row["own"]["seconds"] / row["shiftgrad"]["seconds"]
     return row | {"ways": figures}
@@ -60,12 +64,6 @@ def table(report):
     return "\n".join(lines)
 
 
-def fastest(ways, bfloat16):
-    """The seconds of the fastest of these ways in floats, or under autocast; None where none was done."""
-    return min((way["seconds"] for way in ways if "seconds" in way and way["way"].endswith("autocast") == bfloat16),
-               default=None)
-
-
 def seconds(report):
     """A row for each case: its own code, accelerated and their ratio, in floats and then under autocast."""
     yield ["model, length, pass", *(f"{what}, {kind}" for kind in ("floats", "autocast")
@@ -73,8 +71,10 @@ def seconds(report):
     for row in report["rows"]:
         cells = [f"{row['model']}, {row['length']}, {row['pass']}"]
         for bfloat16 in (False, True):
-            own, ours = (fastest(row["ways"][whose], bfloat16) for whose in ("own", "shiftgrad"))
-            cells += [f"{number:.2f}" if number else "" for number in (own, ours, own and ours and own / ours)]
+            own, ours = (fastest(way for way in row["ways"][whose] if way["way"].endswith("autocast") == bfloat16)
+                         for whose in ("own", "shiftgrad"))
+            cells += [f"{way['seconds']:.2f}" if way else "" for way in (own, ours)]
+            cells.append(f"{own['seconds'] / ours['seconds']:.2f}" if own and ours else "")
         yield cells
 
 
