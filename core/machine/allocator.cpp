@@ -64,22 +64,23 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-/// A lock that is there before main and after it.
+/// A lock that is there before main and after it, which a std::mutex is not everywhere. It is held
+/// for some twenty nanoseconds mostly, so a thread tries again before it lets others run.
 struct SpinLock {
   std::atomic_flag taken = {};
   void lock() {
-    while (taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+    constexpr int patience = 100;
+    while (taken.test_and_set(std::memory_order_acquire))
+      for (int tries = 0; taken.test(std::memory_order_relaxed); ++tries)
+        if (tries >= patience) std::this_thread::yield();
   }
   void unlock() { taken.clear(std::memory_order_release); }
 };
-/// On Windows and macOS, std::mutex is made as the program begins, or destroyed as it ends.
-using Mutex =
-    std::conditional_t<std::is_trivially_destructible_v<std::mutex>, std::mutex, SpinLock>;
 
 /// The free blocks and the counters. One lock guards them: a step of training allocates some ten
 /// thousand times in a second, which keeps it busy for a thousandth of that.
 struct Pool {
-  Mutex mutex;
+  SpinLock lock;
   std::array<FreeBlock*, class_count> free = {};
   /// The number of calls when a class was last asked for or given a block.
   std::array<int64_t, class_count> last_used = {};
@@ -161,7 +162,7 @@ void* take(size_t bytes) {
   if (bytes > largest_request) [[unlikely]]
     throw OutOfMemory(text("allocate: ", bytes, " bytes: expected at most ", largest_request));
   size_t index = class_of(bytes);
-  std::lock_guard lock(pool.mutex);
+  std::lock_guard lock(pool.lock);
   void* block = pool.free[index] ? pop(index) : allocate_from_system(bytes, index);
   AllocatorCounters& now = pool.counters;
   now.bytes_in_use += block_bytes(index);
@@ -182,7 +183,7 @@ void* allocate(size_t bytes) {
 
 void release(void* block, size_t bytes) {
   size_t index = class_of(bytes);
-  std::lock_guard lock(pool.mutex);
+  std::lock_guard lock(pool.lock);
   pool.counters.bytes_in_use -= block_bytes(index);
   if (!caching) return free_aligned(block);
   pool.free[index] = new (block) FreeBlock{pool.free[index]};
@@ -193,17 +194,17 @@ void release(void* block, size_t bytes) {
 bool allocator_caches() { return caching; }
 
 void release_cached() {
-  std::lock_guard lock(pool.mutex);
+  std::lock_guard lock(pool.lock);
   shrink(0);
 }
 
 AllocatorCounters allocator_counters() {
-  std::lock_guard lock(pool.mutex);
+  std::lock_guard lock(pool.lock);
   return pool.counters;
 }
 
 void reset_peak() {
-  std::lock_guard lock(pool.mutex);
+  std::lock_guard lock(pool.lock);
   pool.counters.peak_bytes_in_use = pool.counters.bytes_in_use;
 }
 
