@@ -129,7 +129,6 @@ class PackedOperand {
   /// uninitialised.
   static PackedOperand left(const PanelKernel<Element>& kernel, const ConstMatrix& a) {
     if (!kernel.convert && a.column_stride == 1) return {kernel, a.transposed(), 1, 1, nullptr};
-    if (a.rows == 1) return {kernel, a.transposed(), 1, 1, kernel.pack_row};
     return {kernel, a.transposed(), kernel.tile_rows, packed_product_parts::most_row_panels,
             kernel.pack_left};
   }
@@ -146,8 +145,6 @@ class PackedOperand {
           at(pieces_.begin(n), depth));
   }
 
-  /// Whether this is an a of one row.
-  bool is_row() const { return operand_.columns == 1; }
   int64_t depth_blocks() const { return depths_.count; }
   /// The elements that a panel has for a block of depths.
   int64_t depth(int64_t block) const {
@@ -206,15 +203,28 @@ void multiply_block(const PanelKernel<Element>& kernel, Scalar alpha,
   for (int64_t depth = 0; depth < b.depth_blocks(); ++depth) {
     const Element* panels = b.at(column, depth);
     const Scalar kept = depth == 0 ? beta : 1;
-    if (a.is_row()) {
-      kernel.multiply_row(a.rows(0, 1, depth), panels, alpha, kept, block);
-      continue;
-    }
     for_tiles(kernel, block, [&](int64_t first, int64_t count, int64_t left, int64_t width) {
       kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth),
                       kernel.tile_columns, alpha, kept, block.block(first, count, left, width));
     });
   }
+}
+
+/// c = alpha a b + beta c for an a of one row. Threads share the columns of c.
+template <class Element>
+void multiply_row(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
+                  const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
+                  const Matrix& c) {
+  const CachedArray<Element> packed(divide_up(a.columns, kernel.numbers));
+  kernel.pack_row(a.transposed(), packed.data());
+  const int64_t width = kernel.tile_columns * most_column_panels;
+  for_each_task(threads, divide_up(c.columns, width), [&](int64_t n) {
+    const Matrix part = c.columns_from(n * width, std::min(width, c.columns - n * width));
+    const Element* row = packed.data();
+    for (int64_t depth = 0; depth < b.depth_blocks(); row += b.depth(depth++))
+      kernel.multiply_row({row, 1, b.depth(depth), 1, 1}, b.at(n * width, depth), alpha,
+                          depth == 0 ? beta : 1, part);
+  });
 }
 
 /// c = alpha a b + beta c for a packed b. Each block of c is finished while it is in the caches.
@@ -225,8 +235,12 @@ void multiply_blocks(const PanelKernel<Element>& kernel, Threads threads, Scalar
                      const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
                      const Matrix& c) {
   using Operand = PackedOperand<Element>;
+  if (c.rows == 1) return multiply_row(kernel, threads, alpha, a, b, beta, c);
   const Blocks columns(c.columns, kernel.tile_columns, most_column_panels);
-  const int64_t row_panels = divide_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
+  const int64_t row_panels =
+      threads == Threads::one
+          ? most_row_panels
+          : divide_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
   const Blocks rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_row_panels));
   std::optional<Operand> whole;
   if (columns.count > 1) pack(threads, whole.emplace(Operand::left(kernel, a)));
