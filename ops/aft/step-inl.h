@@ -2,11 +2,14 @@
 //
 // A kernel includes this below `tiles-inl.h`, once for each instruction set.
 
+#include "ops/zero_weights.h"
+
 HWY_BEFORE_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
 /// Sums over keys that come one by one, relative to the greatest so far.
+template <Zeros zeros>
 struct Sums {
   Vector greatest, den, num;
 
@@ -15,7 +18,8 @@ struct Sums {
     Vector one = Vector{} + Number{1};
     Vector kept = rise > 0 ? ratio : one, weight = rise > 0 ? one : ratio;
     den = kept * den + weight;
-    num = kept * chosen(kept, num) + weight * chosen(weight, value);
+    if constexpr (zeros == Zeros::select) num = chosen(kept, num), value = chosen(weight, value);
+    num = kept * num + weight * value;
     greatest = rise > 0 ? key : greatest;
   }
 };
@@ -33,28 +37,42 @@ struct Column {
   HWY_INLINE Vector operator[](int64_t token) const { return load(first + token * stride, left); }
 };
 
-void step(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y) {
+/// Computes y and the sums of a vector of channels. Returns false if that is not done, since y is
+/// not finite by multiplying.
+template <Zeros zeros>
+bool step_channels(const AftProblem& p, const AftStrip& strip, int64_t c, AftSums& sums,
+                   const Tensor& y) {
   const ConstMatrix biases = p.biases(strip.group);
-  for (int64_t c = 0; c < strip.width; c += lanes) {
-    const Column key(p.key, strip, c), value(p.value, strip, c);
-    double* past = sums.values.data() + 3 * strip.b * p.C + strip.channel + c;
-    int64_t j = 0, left = key.left;
-    Sums far{load(past, left), load(past + p.C, left), load(past + 2 * p.C, left)};
-    Scalar* to = y.mutable_data() + strip.b * p.T * p.C + strip.channel + c;
-    for (int64_t i = 0; i < p.T; ++i, to += p.C) {
-      Stretch band = p.biased(i);
-      for (; j < band.begin; ++j) far.add(key[j], value[j]);
-      Sums all = far;
-      for (int64_t n = band.begin; n < p.end(i); ++n) {
-        double bias = n < band.end ? static_cast<double>(biases.at(i, n - p.first(i))) : 0;
-        all.add(key[n] + bias, value[n]);
-      }
-      store(all.num / all.den, to, left);
+  const Column key(p.key, strip, c), value(p.value, strip, c);
+  double* past = sums.values.data() + 3 * strip.b * p.C + strip.channel + c;
+  int64_t j = 0, left = key.left;
+  Sums<zeros> far{load(past, left), load(past + p.C, left), load(past + 2 * p.C, left)};
+  Scalar* to = y.mutable_data() + strip.b * p.T * p.C + strip.channel + c;
+  Vector of_finite{};  // NaN where a result is not
+  for (int64_t i = 0; i < p.T; ++i, to += p.C) {
+    Stretch band = p.biased(i);
+    for (; j < band.begin; ++j) far.add(key[j], value[j]);
+    Sums<zeros> all = far;
+    for (int64_t n = band.begin; n < p.end(i); ++n) {
+      double bias = n < band.end ? static_cast<double>(biases.at(i, n - p.first(i))) : 0;
+      all.add(key[n] + bias, value[n]);
     }
-    store(far.greatest, past, left);
-    store(far.den, past + p.C, left);
-    store(far.num, past + 2 * p.C, left);
+    Vector result = all.num / all.den;
+    of_finite += 0 * result;
+    store(result, to, left);
   }
+  for (int64_t lane = 0; zeros == Zeros::multiply && lane < lanes; ++lane)
+    if (of_finite[lane] != 0) return false;
+  store(far.greatest, past, left);
+  store(far.den, past + p.C, left);
+  store(far.num, past + 2 * p.C, left);
+  return true;
+}
+
+void step(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y) {
+  for (int64_t c = 0; c < strip.width; c += lanes)
+    if (!step_channels<Zeros::multiply>(p, strip, c, sums, y))
+      step_channels<Zeros::select>(p, strip, c, sums, y);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
