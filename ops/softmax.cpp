@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
@@ -15,6 +16,28 @@
 #include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// dx = beta dx + the gradient of softmax(factor x) for a few rows p of it. A row of dp that is 0
+/// passes none on, even where p is NaN.
+void add_gradients(const ConstMatrix& p, const ConstMatrix& dp, Scalar factor, Scalar beta,
+                   const Matrix& dx) {
+  std::vector<Scalar> means(p.rows);
+  simd::softmax_means(p, dp, means.data());
+  if (is_finite(ConstMatrix::row_major(means.data(), 1, p.rows)))
+    return simd::softmax_gradients(p, dp, means.data(), factor, beta, dx);
+  for (int64_t i = 0; i < p.rows; ++i) {
+    const ConstMatrix of_dp = dp.rows_from(i, 1);
+    const Matrix of_dx = dx.rows_from(i, 1);
+    if (is_zero(of_dp.data, dp.columns))
+      simd::axpby(0, of_dp.data, beta, of_dx.data, dp.columns);
+    else
+      simd::softmax_gradients(p.rows_from(i, 1), of_dp, &means[i], factor, beta, of_dx);
+  }
+}
+
+}  // namespace
 
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor) {
   require_defined("masked_softmax", "scores", scores);
@@ -38,15 +61,12 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
   });
   record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
     deliver(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
-      parallel_each(rows, 32, [&](int64_t row) {
-        const auto of_p = ConstMatrix::row_major(p.data() + row * K, 1, K);
-        const auto of_dp = ConstMatrix::row_major(dp.data() + row * K, 1, K);
-        const auto of_dx = Matrix::row_major(dx.mutable_data() + row * K, 1, K);
-        if (is_zero(of_dp.data, K))  // it passes no gradient on
-          return simd::axpby(0, of_dp.data, beta, of_dx.data, K);
-        Scalar mean = 0;
-        simd::softmax_means(of_p, of_dp, &mean);
-        simd::softmax_gradients(of_p, of_dp, &mean, factor, beta, of_dx);
+      const auto of_p = ConstMatrix::row_major(p.data(), rows, K);
+      const auto of_dp = ConstMatrix::row_major(dp.data(), rows, K);
+      const auto of_dx = Matrix::row_major(dx.mutable_data(), rows, K);
+      parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+        add_gradients(of_p.rows_from(begin, end - begin), of_dp.rows_from(begin, end - begin),
+                      factor, beta, of_dx.rows_from(begin, end - begin));
       });
     });
   });
