@@ -1,11 +1,13 @@
 #include "nn/multi_head_attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
 
 #include "core/errors.h"
 #include "nn/positions.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -32,21 +34,26 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, W
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }
 
-RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&) const {
+Tensor MultiHeadAttention::position_table(int64_t farthest, int64_t nearest, Context&) const {
+  if (position != AttentionPosition::alibi) return {};
+  // -slope_h |δ|, times √D, which the score is divided by
+  return distance_penalty(n_head, farthest, nearest, std::sqrt(static_cast<double>(d_head)));
+}
+
+RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor& penalty) const {
   const auto& [q, k, v] = heads;
-  int64_t T = q.size(2), K = k.size(2);
-  RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
-  if (position == AttentionPosition::alibi) {
-    // -slope_h |δ|, times √D, which the score is divided by
-    double factor = std::sqrt(static_cast<double>(d_head));
-    score.position_scores = distance_penalty(n_head, K - 1, nearest(T), factor);  // [n, H]
-  }
-  return score;
+  return {.query = q, .key = k, .value = v, .position_scores = penalty};  // q_i·k_j + penalty[δ]
 }
 
 Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key) const {
   if (position != AttentionPosition::rope) return heads;
-  return {rotate(heads.query, query), rotate(heads.key, key), heads.value};
+  int64_t T = heads.query.size(2), K = heads.key.size(2), first = std::min(query, key);
+  int64_t count = std::max(query + T, key + K) - first;
+  Tensor angles = sinusoids(name.c_str(), first, count, d_head);  // [count, D]
+  auto rotated = [&](const Tensor& x, int64_t from) {
+    return rotate(x, slice(angles, 0, from - first, from - first + x.size(2)));
+  };
+  return {rotated(heads.query, query), rotated(heads.key, key), heads.value};
 }
 
 Heads MultiHeadAttention::source_heads(const Tensor& source) const {

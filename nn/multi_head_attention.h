@@ -61,7 +61,9 @@ struct MultiHeadAttention : Attention {
   Tensor cross(const Tensor& x, const Tensor& source, Context& context) const {
     return cross(x, source_heads(source), context);
   }
-  RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
+  RelativeAttention equation(const Heads& heads, const Tensor& penalty) const override;
+  /// Returns what ALiBi takes from a score, [n, H].
+  Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;
   Heads rotated(const Heads& heads, int64_t query, int64_t key) const override;
 };
 

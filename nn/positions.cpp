@@ -60,6 +60,12 @@ Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64
   return table;
 }
 
+Tensor sinusoids(const char* layer, int64_t first, int64_t count, int64_t width) {
+  std::vector<int64_t> positions(count);
+  std::iota(positions.begin(), positions.end(), first);
+  return sinusoids(layer, positions, width);
+}
+
 Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
   require_defined("last_rows", "table", table);
   int64_t rows = table.rank() > 0 ? table.size(0) : 0;
@@ -72,13 +78,26 @@ Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
   return concat({expand(farther.defined() ? farther : slice(table, 0, 0, 1), lacking), table}, 0);
 }
 
-Tensor rotate(const Tensor& x, int64_t first) {
+namespace {
+
+void check_rotated(const Tensor& x) {
   require_defined("rotate", "x", x);
   require(x.rank() == 4 && x.size(3) % 2 == 0, "rotate: x ", x.shape(),
           ", expected [B, H, T, D] with an even D");
-  std::vector<int64_t> positions(x.size(2));
-  std::iota(positions.begin(), positions.end(), first);
-  Tensor table = sinusoids("rotate", positions, x.size(3));  // [T, D]
+}
+
+}  // namespace
+
+Tensor rotate(const Tensor& x, int64_t first) {
+  check_rotated(x);
+  return rotate(x, sinusoids("rotate", first, x.size(2), x.size(3)));
+}
+
+Tensor rotate(const Tensor& x, const Tensor& table) {
+  check_rotated(x);
+  Dims rows = {x.size(2), x.size(3)};
+  require(table.defined() && table.shape() == rows && table.is_contiguous(), "rotate: sinusoids ",
+          table.shape(), ", expected ", rows, " without gaps");
   Tensor y = Tensor::empty(x.shape());
   turn(x, table, 1, 0, y);
   record(y, {&x}, [x, table](const Tensor& dy) {

@@ -18,6 +18,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// The result is [positions, C], a row for each position. Throws an error that names `layer` when C
 /// is odd.
 Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64_t width);
+/// Returns those of `count` positions from `first` on.
+Tensor sinusoids(const char* layer, int64_t first, int64_t count, int64_t width);
 
 /// Returns the last `count` rows of a table [n, …], after as many rows `farther` as it lacks; by
 /// default these are its first row. Throws when the count is below 0, or there is no such row.
@@ -26,6 +28,9 @@ Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther = {})
 /// Rotary positions (Su et al. 2021). Returns x [B, H, T, D] with the pair (n, n + D/2) of token i
 /// rotated by the angle (first + i) · 10000^(-2n/D). Throws when x has another rank or an odd D.
 Tensor rotate(const Tensor& x, int64_t first);
+/// Does the same by the tokens' sinusoids [T, D], which queries and keys can share. Throws when these
+/// have another shape or gaps.
+Tensor rotate(const Tensor& x, const Tensor& sinusoids);
 
 /// ALiBi's slope for each head (Press et al. 2022): 2^(-8(h+1)/H) if H is a power of two. Otherwise
 /// the slopes for the next lower power of two, followed by every second slope of the next higher

@@ -1,7 +1,6 @@
 #include "nn/models/token_embedding.h"
 
 #include <cmath>
-#include <numeric>
 
 #include "core/errors.h"
 #include "nn/positions.h"
@@ -33,9 +32,7 @@ Tensor TokenEmbedding::operator()(const Tokens& tokens, int64_t first, Context& 
             *config.max_len);
     x = x + slice(positions, 0, first, last);
   } else if (config.position == TokenPosition::sinusoid) {
-    std::vector<int64_t> rows(tokens.shape[1]);
-    std::iota(rows.begin(), rows.end(), first);
-    x = x + sinusoids(model, rows, config.d_model);
+    x = x + sinusoids(model, first, tokens.shape[1], config.d_model);
   }
   return context.drop(x, config.dropout);
 }
