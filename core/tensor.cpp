@@ -119,19 +119,41 @@ void Tensor::zero_gradient() const {
 }
 
 OpenGradient Tensor::open_gradient() const {
+  return open_part(has_unwritten_gradient() && layout_.covers(storage_->value->count()));
+}
+
+std::vector<OpenGradient> Tensor::open_gradients(const std::vector<const Tensor*>& parts) {
+  const Tensor& first = *parts[0];
+  bool whole = first.has_unwritten_gradient();
+  int64_t missing = whole ? first.storage_->value->count() : 0;
+  for (auto part = parts.begin(); whole && part != parts.end(); ++part) {
+    whole = (*part)->shares_storage(first) && !(*part)->layout_.is_broadcast() &&
+            std::all_of(parts.begin(), part, [&](const Tensor* before) {
+              return before->layout_.is_apart_from((*part)->layout_);
+            });
+    missing -= (*part)->count();
+  }
+  std::vector<OpenGradient> open;
+  for (const Tensor* part : parts)
+    open.push_back(whole && missing == 0 ? part->open_part(true) : part->open_gradient());
+  return open;
+}
+
+bool Tensor::has_unwritten_gradient() const {
+  return requires_gradient() && storage_->gradient_written.empty();
+}
+
+OpenGradient Tensor::open_part(bool overwrites) const {
   if (!requires_gradient()) return {};
   Storage& storage = *storage_;
   int64_t size = storage.value->count();
   if (!storage.gradient) storage.gradient = std::make_shared<Elements>(size);
-  Scalar beta = storage.gradient_written.empty() ? 0 : 1;
-  if (beta == 0 && !layout_.covers(size)) {
+  if (!overwrites && storage.gradient_written.empty())
     std::fill_n(storage.gradient->data(), size, Scalar{0});
-    beta = 1;
-  }
   Stretch own = *layout_.stretch();
   own.end = std::max(own.end, own.begin + 1);  // a part of no elements counts as written, too
   add_stretch(storage.gradient_written, own);
-  return {{storage.gradient, layout_}, beta};
+  return {{storage.gradient, layout_}, overwrites ? Scalar{0} : Scalar{1}};
 }
 
 Tensor Tensor::detach() const {

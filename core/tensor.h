@@ -91,6 +91,9 @@ class Tensor {
   /// Returns where a backward pass puts this tensor's gradient, for which it makes room; empty when
   /// it needs none. The gradient counts as written from now on, so open it right before writing.
   OpenGradient open_gradient() const;
+  /// Does that for inputs of one op. Where these are parts that make up a storage, such as the
+  /// queries, keys and values of one projection, each is the first writer of its part.
+  static std::vector<OpenGradient> open_gradients(const std::vector<const Tensor*>& parts);
   [[deprecated("renamed open_gradient")]] OpenGradient gradient_sink() const;
   /// Returns a constant: these values in a Storage of their own, without a gradient.
   /// PyTorch: detach.
@@ -106,6 +109,10 @@ class Tensor {
       : Tensor(std::make_shared<Storage>(), layout) {
     storage_->value = std::move(value);
   }
+  /// Whether the storage has a gradient that nobody has written yet.
+  bool has_unwritten_gradient() const;
+  /// Opens the gradient. A first writer that does not overwrite all of it adds to zeros.
+  OpenGradient open_part(bool overwrites) const;
 
   std::shared_ptr<Storage> storage_;
   Layout layout_;

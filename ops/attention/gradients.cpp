@@ -29,31 +29,30 @@ Tensor scores_by_head(const Tensor& x) { return x.defined() ? bias_by_head(trans
 
 }  // namespace
 
-TaskGradient::TaskGradient(const Tensor& input, const AttentionProblem& problem, bool in_place,
-                           Parts parts)
+TaskGradient::TaskGradient(const Tensor& input, const AttentionProblem& problem,
+                           const OpenGradient& open, bool in_place, Parts parts)
     : parts_(parts) {
   if (!input.requires_gradient()) return;
   int64_t strips = parts == Parts::sums ? problem.strips() : 1;
-  target_ = expand(input, {strips, problem.B, problem.H, input.size(-2), input.size(-1)});
-  if (in_place) {
-    open_ = input.open_gradient();
+  Dims shape{strips, problem.B, problem.H, input.size(-2), input.size(-1)};
+  input_ = expand(input, shape);
+  if (open) open_ = {expand(open.target, shape), open.beta};
+  if (in_place)
     own_.resize(static_cast<size_t>(problem.B * problem.H));
-  } else {
-    sums_ = Tensor::empty(target_.shape());
-    data_ = sums_.mutable_data();
-  }
+  else
+    sums_ = Tensor::empty(shape);
 }
 
 Matrix TaskGradient::of(int64_t task) const {
   if (!wanted()) return {};
-  int64_t rows = target_.size(-2), columns = target_.size(-1);
-  if (parts_ == Parts::rows) task %= target_.size(1) * target_.size(2);
-  Scalar* data = open_ ? own_[task].data() : data_ + task * rows * columns;
+  int64_t rows = input_.size(-2), columns = input_.size(-1);
+  if (parts_ == Parts::rows) task %= input_.size(1) * input_.size(2);
+  Scalar* data = sums_.defined() ? sums_.mutable_data() + task * rows * columns : own_[task].data();
   return Matrix::row_major(data, rows, columns);
 }
 
 void TaskGradient::begin(int64_t task) {
-  if (open_) own_[task] = Buffer(target_.size(-2) * target_.size(-1));
+  if (!own_.empty()) own_[task] = Buffer(input_.size(-2) * input_.size(-1));
   if (wanted() && parts_ == Parts::sums) clear_matrix(of(task));
 }
 
@@ -62,25 +61,31 @@ bool TaskGradient::is_finite(int64_t task) const {
 }
 
 void TaskGradient::end(int64_t task) {
-  if (!open_) return;
-  const Layout& layout = open_.target.layout();
-  int64_t b = task / layout.shape[1], h = task % layout.shape[1];
+  if (own_.empty()) return;
+  const auto& [shape, strides, offset] = open_.target.layout();
+  int64_t b = task / shape[2], h = task % shape[2];
   const Matrix own = of(task);
-  Matrix to{open_.target.mutable_data() + b * layout.strides[0] + h * layout.strides[1], own.rows,
-            own.columns, layout.strides[2], 1};
+  Matrix to{open_.target.mutable_data() + b * strides[1] + h * strides[2], own.rows, own.columns,
+            strides[3], 1};
   open_.beta == 0 ? copy_matrix(own, to) : simd::add_rows(own, to, to);
   own_[task] = {};
 }
 
 void TaskGradient::deliver() const {
-  if (wanted() && !open_) accumulate(target_.open_gradient(), sums_);
+  if (sums_.defined()) accumulate(open_ ? open_ : input_.open_gradient(), sums_);
 }
 
 AttentionGradients::AttentionGradients(const AttentionProblem& p)
-    : query(all.emplace_back(p.a.query, p, adds_in_place(p.a.query, {}, p),
+    : AttentionGradients(p, Tensor::open_gradients({&p.a.query, &p.a.key, &p.a.value})) {}
+
+AttentionGradients::AttentionGradients(const AttentionProblem& p,
+                                       const std::vector<OpenGradient>& open)
+    : query(all.emplace_back(p.a.query, p, open[0], adds_in_place(p.a.query, {}, p),
                              TaskGradient::Parts::rows)),
-      key(all.emplace_back(p.a.key, p, adds_in_place(p.a.key, {&p.a.query, &p.a.value}, p))),
-      value(all.emplace_back(p.a.value, p, adds_in_place(p.a.value, {&p.a.query, &p.a.key}, p))),
+      key(all.emplace_back(p.a.key, p, open[1],
+                           adds_in_place(p.a.key, {&p.a.query, &p.a.value}, p))),
+      value(all.emplace_back(p.a.value, p, open[2],
+                             adds_in_place(p.a.value, {&p.a.query, &p.a.key}, p))),
       content_bias(all.emplace_back(bias_by_head(p.a.content_bias), p)),
       position_bias(all.emplace_back(bias_by_head(p.a.position_bias), p)),
       position_rows(all.emplace_back(table_by_head(p.a.position_rows), p)),

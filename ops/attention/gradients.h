@@ -16,11 +16,12 @@ class TaskGradient {
   enum class Parts { sums, rows };
 
   /// Sets up the gradient of `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; an
-  /// undefined input has none. `in_place` is whether tasks add to it themselves.
-  TaskGradient(const Tensor& input, const AttentionProblem& problem, bool in_place = false,
-               Parts parts = Parts::sums);
+  /// undefined input has none. Its gradient may be open already. `in_place` is whether tasks add to
+  /// it themselves.
+  TaskGradient(const Tensor& input, const AttentionProblem& problem, const OpenGradient& open = {},
+               bool in_place = false, Parts parts = Parts::sums);
 
-  bool wanted() const { return target_.defined(); }
+  bool wanted() const { return input_.defined(); }
   /// Returns a task's matrix; its data are null when nobody wants the gradient.
   Matrix of(int64_t task) const;
 
@@ -34,11 +35,11 @@ class TaskGradient {
   void deliver() const;
 
  private:
-  Tensor target_, sums_;  // [strips or 1, B, H, rows, columns]
-  Scalar* data_ = nullptr;
-  Parts parts_ = Parts::sums;
-  OpenGradient open_{};        // [B, H, rows, columns], in place
-  std::vector<Buffer> own_{};  // of each head, while its task runs
+  Tensor input_{};             // [strips or 1, B, H, rows, columns], as the next two are
+  OpenGradient open_{};        // of the input, if it is open
+  Tensor sums_{};              // where tasks do not add to the gradient themselves
+  std::vector<Buffer> own_{};  // where they do: for each head, while its task runs
+  Parts parts_;
 };
 
 /// The gradients of all inputs.
@@ -49,6 +50,9 @@ struct AttentionGradients {
   TaskGradient &query, &key, &value;
   TaskGradient &content_bias, &position_bias, &position_rows, &position_queries, &position_scores;
   TaskGradient &clipped_keys, &clipped_values;
+
+ private:
+  AttentionGradients(const AttentionProblem& problem, const std::vector<OpenGradient>& open);
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

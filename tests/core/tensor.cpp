@@ -188,6 +188,40 @@ TEST_CASE("the first writer overwrites the gradient, later ones add") {
   CHECK(x.gradient().values() == Scalars{0, 0, 9, 12});
 }
 
+TEST_CASE("parts that make up a storage are each the first writer of theirs") {
+  Tensor x = counting({2, 6}).require_gradient();
+  auto part = [&](int64_t begin, int64_t end) { return slice(x, 1, begin, end); };
+  Tensor a = part(0, 2), b = part(2, 4), c = part(4, 6);
+  Tensor other = counting({2, 2}).require_gradient();
+  auto betas = [&](const std::vector<const Tensor*>& parts) {
+    Tensor buffer = x.gradient();
+    if (buffer.defined()) std::fill_n(buffer.mutable_data(), buffer.count(), not_a_number);
+    x.zero_gradient();
+    other.zero_gradient();
+    Scalars found;
+    for (const OpenGradient& open : Tensor::open_gradients(parts)) {
+      found.push_back(open.beta);
+      accumulate(open, Tensor::full({2, 2}, 1));
+    }
+    return found;
+  };
+  CHECK(betas({&a, &b, &c}) == Scalars{0, 0, 0});
+  CHECK(x.gradient().values() == Scalars(12, 1));
+  CHECK(betas({&c, &a, &b}) == Scalars{0, 0, 0});
+  // Some of it is missing, or meant twice, or of another storage.
+  CHECK(betas({&a, &c}) == Scalars{1, 1});
+  CHECK(x.gradient().values() == Scalars{1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1});
+  CHECK(betas({&a, &b, &b}) == Scalars{1, 1, 1});
+  CHECK(x.gradient().values() == Scalars{1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 0, 0});
+  CHECK(betas({&a, &b, &other}) == Scalars{1, 1, 0});
+  CHECK(betas({&other, &other}) == Scalars{0, 1});
+  // What is there already is added to.
+  betas({&a});
+  CHECK(Tensor::open_gradients({&a, &b, &c})[2].beta == 1);
+  Tensor constant = Tensor::zeros({1});
+  CHECK_FALSE(Tensor::open_gradients({&constant})[0]);
+}
+
 TEST_CASE("views of one storage have gradients of their own") {
   Tensor x = counting({2, 2}).require_gradient();
   Tensor a = slice(x, 0, 0, 1), b = slice(x, 0, 1, 2);
