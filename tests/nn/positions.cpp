@@ -50,6 +50,7 @@ TEST_CASE("rotation turns pairs half a head apart, and scores depend on distance
   RandomValues random(71);
   Tensor x = random.tensor({2, 3, 4, 6}), y = rotate(x, 90'000);
   CHECK(relative_error(y, turned_heads(x, 90'000, 1)) <= exactness);
+  CHECK(rotate(x, slice(sinusoids("test", 89'999, 6, 6), 0, 1, 5)).values() == y.values());
   std::vector<double> q{0.1, 0.5, -0.3, 0.8}, k{0.7, -0.2, 0.4, 0.9};
   auto product = [&](int64_t i, int64_t j) {
     std::vector<double> a = turned(q, i), b = turned(k, j);
@@ -110,6 +111,9 @@ TEST_CASE("positions without elements, and numbers that no position takes") {
     CHECK(refusal([&] { rotate(Tensor::zeros(shape), 0); }) ==
           text("rotate: x ", shape, ", expected [B, H, T, D] with an even D"));
   CHECK(refusal([] { rotate({}, 0); }) == "rotate: x is undefined");
+  for (const Tensor& table : {Tensor::zeros({3, 4}), transpose(Tensor::zeros({4, 5}))})
+    CHECK(refusal([&] { rotate(Tensor::zeros({2, 2, 5, 4}), table); }) ==
+          text("rotate: sinusoids ", table.shape(), ", expected [5, 4] without gaps"));
   auto rows = [](const Dims& shape, int64_t count) {
     return refusal([&] { last_rows(Tensor::zeros(shape), count); });
   };
