@@ -31,10 +31,8 @@ Tensor normal(const Dims& shape, Random& random) {
   return x.require_gradient();
 }
 
-/// Heads as a layer has them: q, k and v interleaved in one storage.
-RelativeAttention attention_of(const Sizes& c) {
-  Random random{.seed = 1};
-  Tensor qkv = normal({c.B, c.T, 3 * c.H * c.D}, random);
+/// The equation of heads that a layer projected: q, k and v are interleaved in one storage.
+RelativeAttention attention_of(const Tensor& qkv, const Sizes& c, Random& random) {
   Tensor heads = split_heads(qkv, 3 * c.H);  // [B, 3H, T, D]
   auto part = [&](int64_t n) { return slice(heads, 1, n * c.H, (n + 1) * c.H); };
   RelativeAttention a{.query = part(0), .key = part(1), .value = part(2)};
@@ -49,10 +47,12 @@ RelativeAttention attention_of(const Sizes& c) {
 template <class Op>
 Case attention_case(const Sizes& c, const char* name, Op op) {
   auto run = [=](int runs) {
-    RelativeAttention a = attention_of(c);
+    Random random{.seed = 1};
+    Tensor qkv = normal({c.B, c.T, 3 * c.H * c.D}, random);
+    RelativeAttention a = attention_of(qkv, c, random);
     Tensor cotangent = Tensor::full({c.B, c.H, c.T, c.D}, 1);
     Result result = timed(runs, [&] {
-      for (const Tensor* x : {&a.query, &a.content_bias, &a.position_bias, &a.position_rows})
+      for (const Tensor* x : {&qkv, &a.content_bias, &a.position_bias, &a.position_rows})
         x->zero_gradient();
       Tape tape;
       tape.backward(op(a), cotangent);
