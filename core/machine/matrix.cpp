@@ -57,9 +57,4 @@ void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end) {
   std::fill(values + end, values + x.columns, Scalar{0});
 }
 
-void add_rows(const ConstMatrix& x, Scalar* sums) {
-  const Matrix repeated = {sums, x.rows, x.columns, 0, 1};
-  simd::add_rows(x, repeated, repeated);
-}
-
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

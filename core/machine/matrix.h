@@ -105,7 +105,5 @@ bool is_finite(const ConstMatrix& x);
 void clear_matrix(const Matrix& x);
 /// Zeroes one row of x before column `begin` and from column `end` on.
 void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end);
-/// sums += Σ_i x_i
-void add_rows(const ConstMatrix& x, Scalar* sums);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -81,6 +81,14 @@ void add_rows(ConstMatrix a, ConstMatrix b, Matrix y) {
              [](Vector p, Vector q) HWY_ATTR { return hn::Add(p, q); });
 }
 
+void sum_rows(ConstMatrix x, Scalar* sums) {
+  for_vectors(x.columns, [&](auto access, int64_t j) HWY_ATTR {
+    Vector total = access.load(sums + j);
+    for (int64_t i = 0; i < x.rows; ++i) total = hn::Add(total, access.load(row_of(x, i) + j));
+    access.store(total, sums + j);
+  });
+}
+
 void axpby(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n) {
   if (beta == 0) {
     for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
@@ -301,6 +309,7 @@ SHIFTGRAD_DISPATCH(map);
 SHIFTGRAD_DISPATCH(map_gradient);
 SHIFTGRAD_DISPATCH(zip);
 SHIFTGRAD_DISPATCH(add_rows);
+SHIFTGRAD_DISPATCH(sum_rows);
 SHIFTGRAD_DISPATCH(axpby);
 SHIFTGRAD_DISPATCH(multiply_add);
 SHIFTGRAD_DISPATCH(sum);

@@ -48,9 +48,12 @@ extern void (*const map_gradient)(Unary f, const Scalar* x, const Scalar* y, con
 /// y = f(a, b)
 extern void (*const zip)(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
 
-/// y = a + b for matrices whose rows have no gaps, row after row. A row stride of 0 stands for one
-/// row in place of many, in y too: then a's rows are added up.
+/// y = a + b for matrices whose rows have no gaps. A row stride of 0 stands for one row in place of
+/// many.
 extern void (*const add_rows)(ConstMatrix a, ConstMatrix b, Matrix y);
+
+/// sums += Σ_i x_i over the rows, one after the other, which have no gaps.
+extern void (*const sum_rows)(ConstMatrix x, Scalar* sums);
 
 /// y = alpha x + beta y; a beta of 0 never reads y.
 extern void (*const axpby)(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n);

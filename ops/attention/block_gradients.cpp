@@ -73,9 +73,9 @@ bool BlockGradients::finish(bool sees) const {
                      dq_position);
   add_product(gradients.clipped_keys, 0, {ConstMatrix(clipped_slopes).transposed()},
               {queries.position.matrix});
-  if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
+  if (gradients.content_bias.wanted()) simd::sum_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
-    add_rows(dq_position, gradients.position_bias.of(task).data);
+    simd::sum_rows(dq_position, gradients.position_bias.of(task).data);
   if (meets_positions(a))
     simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * scratch.D);
   return is_finite(dq);
@@ -135,7 +135,7 @@ void BlockGradients::position_gradients(const AttentionTile& tile, const Shifted
                 scratch.left(by_distance.transposed(), scratch.panels), position_right,
                 tile.inside);
   if (gradients.position_scores.wanted())
-    add_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
+    simd::sum_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
 }
 
 /// dk_j += Σ_i ds_ij position_queries[δ], dposition_queries[δ] += Σ ds_ij k_j.
