@@ -39,6 +39,25 @@ TEST_CASE("aft_step: a key of -inf counts for nothing in later queries") {
   CHECK(same_bits(slice(stepped(in, 1), 1, 1, 9), slice(expected, 1, 1, 9)));
 }
 
+TEST_CASE("aft_step: what has no weight changes no bit, in its channel or another") {
+  on_every_instruction_set([] {
+    for (const Form& form : every_form(3, 20)) {
+      if (!form.causal) continue;
+      CAPTURE(form.name);
+      RandomValues random(177);
+      Inputs in(form, 2, 3, 20, 18, random);
+      in.token(in.key, 1, 5)[4] = -1e30f;
+      Scalar& value = in.token(in.value, 1, 5)[4];
+      for (int64_t length : {int64_t{1}, in.T}) {
+        value = 2;
+        Tensor expected = stepped(in, length);
+        value = std::numeric_limits<Scalar>::quiet_NaN();
+        CHECK(same_bits(stepped(in, length), expected));
+      }
+    }
+  });
+}
+
 TEST_CASE("aft_step refuses sums of other sizes") {
   Tensor x = Tensor::full({1, 3, 2}, 1), band = Tensor::full({1, 3, 3}, 0);
   AftSums sums = aft_no_sums(2, 2);
