@@ -59,9 +59,9 @@ struct Attention : Layer, Sight {
     return heads;
   }
 
-  /// Returns what depends on distances alone and is expensive to make: a table [n, …] with a row for
-  /// each δ from `farthest` down to `nearest`, which is below 0 for a two-way layer. Undefined for
-  /// variants without such a table. A cache makes the table once and then takes rows of it.
+  /// Returns what depends on distances alone and is expensive to make: a table [n, …] with a row
+  /// for each δ from `farthest` down to `nearest`, which is below 0 for a two-way layer. Undefined
+  /// for variants without such a table. A cache makes the table once and then takes rows of it.
   virtual Tensor position_table(int64_t /*farthest*/, int64_t /*nearest*/, Context&) const {
     return {};
   }

@@ -28,8 +28,8 @@ Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther = {})
 /// Rotary positions (Su et al. 2021). Returns x [B, H, T, D] with the pair (n, n + D/2) of token i
 /// rotated by the angle (first + i) · 10000^(-2n/D). Throws when x has another rank or an odd D.
 Tensor rotate(const Tensor& x, int64_t first);
-/// Does the same by the tokens' sinusoids [T, D], which queries and keys can share. Throws when these
-/// have another shape or gaps.
+/// Does the same by the tokens' sinusoids [T, D], which queries and keys can share. Throws when
+/// these have another shape or gaps.
 Tensor rotate(const Tensor& x, const Tensor& sinusoids);
 
 /// ALiBi's slope for each head (Press et al. 2022): 2^(-8(h+1)/H) if H is a power of two. Otherwise

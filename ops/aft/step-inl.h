@@ -37,8 +37,8 @@ struct Column {
   HWY_INLINE Vector operator[](int64_t token) const { return load(first + token * stride, left); }
 };
 
-/// Computes y for a vector of channels, and adds their keys to the sums. Returns false, with the sums
-/// as they were, if y is not finite by multiplying.
+/// Computes y for a vector of channels, and adds their keys to the sums. Returns false, with the
+/// sums as they were, if y is not finite by multiplying.
 template <Zeros zeros>
 bool step_channels(const AftProblem& p, const AftStrip& strip, int64_t c, AftSums& sums,
                    const Tensor& y) {
