@@ -56,14 +56,17 @@ HWY_INLINE Vector exp(Vector x) {
   return carry_nan(x, hn::Exp(Lanes(), clamp(x, lowest, highest)));
 }
 
-/// e^x for x ≤ 0; NaN stays NaN. In float, x = n ln 2 + r, and a polynomial in r, the best of its
-/// degree (Remez), is scaled by 2^n. What would be less than the least normal number is 0.
-HWY_INLINE Vector exp_below_zero(Vector x) {
 #ifdef SHIFTGRAD_DOUBLE
-  return exp(x);
+/// e^x for x ≤ 0.
+HWY_INLINE Vector exp_below_zero(Vector x) { return exp(x); }
 #else
+/// 2^scale e^x for x ≤ 0; NaN stays NaN. With x = n ln 2 + r, a polynomial in r, the best of its
+/// degree (Remez), is multiplied by 2^(n + scale). What would be less than the least normal number
+/// is 0.
+template <int scale = 0>
+HWY_INLINE Vector exp_below_zero(Vector x) {
   constexpr Scalar log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-  constexpr Scalar lowest = -87.33f;
+  constexpr Scalar lowest = -87.33f - scale * 0.6931472f;
   constexpr Scalar coefficients[] = {1,
                                      1,
                                      4.9999994040e-1f,
@@ -72,7 +75,7 @@ HWY_INLINE Vector exp_below_zero(Vector x) {
                                      8.3687352017e-3f,
                                      1.3814552221e-3f};
   // Added to a number, 1.5 · 2^23 leaves its integer in the lowest bits, here as an exponent.
-  const Vector integer = constant(12582912.0f + 127);
+  const Vector integer = constant(12582912.0f + 127 + scale);
   const Vector shifted = hn::MulAdd(x, constant(log2_e), integer);
   const Vector n = hn::Sub(shifted, integer);
   const Vector r = hn::NegMulAdd(n, constant(ln2_low), hn::NegMulAdd(n, constant(ln2_high), x));
@@ -80,8 +83,8 @@ HWY_INLINE Vector exp_below_zero(Vector x) {
   const Vector power = hn::BitCast(Lanes(), hn::ShiftLeft<23>(hn::BitCast(bits, shifted)));
   const Vector value = hn::Mul(polynomial(r, coefficients), power);
   return hn::IfThenZeroElse(hn::Lt(x, constant(lowest)), value);
-#endif
 }
+#endif
 
 HWY_INLINE Vector log(Vector x) {
   Vector zero = hn::Zero(Lanes());
@@ -99,7 +102,15 @@ HWY_INLINE Vector tanh(Vector x) {
 }
 
 /// e^-|x|, which cannot overflow.
-HWY_INLINE Vector decay(Vector x) { return exp(hn::Neg(hn::Abs(x))); }
+HWY_INLINE Vector decay(Vector x) {
+  const Vector exponent = hn::Neg(hn::Abs(x));
+#ifdef SHIFTGRAD_DOUBLE
+  return exp(exponent);
+#else
+  // A scale keeps what is below the least normal number until the last step.
+  return hn::Mul(exp_below_zero<64>(exponent), constant(0x1p-64f));
+#endif
+}
 
 /// 1 / (1 + e^-x), given decay(x); it is accurate also where the result is small.
 HWY_INLINE Vector sigmoid(Vector x, Vector decay_of_x) {
@@ -132,23 +143,27 @@ constexpr Scalar erfc_coefficients[] = {
     -0.0012257547350600362f, -0.0004010871343780309f};
 #endif
 
-/// erfc(x), given e^(-x²); x must not be negative.
-HWY_INLINE Vector erfc_above_zero(Vector x, Vector gaussian) {
-  // The Gaussian is 0 from here on; infinity would turn the quotients into NaN.
-  x = hn::Min(x, constant(30));
-  Vector center = constant(erfc_center);
-  Vector q = polynomial(hn::Div(hn::Sub(x, center), hn::Add(x, center)), erfc_coefficients);
-  return hn::Mul(gaussian, hn::Div(q, hn::MulAdd(constant(2), x, constant(1))));
+/// e^(-x²/2)
+HWY_INLINE Vector gaussian(Vector x) {
+  return decay(hn::Mul(constant(Scalar(0.5)), hn::Mul(x, x)));
 }
 
-/// e^(-x²/2)
-HWY_INLINE Vector gaussian(Vector x) { return exp(hn::Mul(constant(Scalar(-0.5)), hn::Mul(x, x))); }
+/// Φ(-x) = erfc(x/√2) / 2 for x ≥ 0, given gaussian(x). Both quotients share a division.
+HWY_INLINE Vector normal_tail(Vector x, Vector gaussian_of_x) {
+  constexpr Scalar sqrt2 = Scalar(1.41421356237309504880);
+  // The Gaussian is 0 from here on; infinity would turn the quotients into NaN.
+  x = hn::Min(x, constant(40));
+  Vector center = constant(sqrt2 * erfc_center), beyond = hn::Add(x, center);
+  Vector growth = hn::MulAdd(constant(2 * sqrt2), x, constant(2));
+  Vector inverse = hn::Div(constant(1), hn::Mul(beyond, growth));
+  Vector place = hn::Mul(hn::Mul(hn::Sub(x, center), growth), inverse);
+  Vector q = polynomial(place, erfc_coefficients);
+  return hn::Mul(gaussian_of_x, hn::Mul(q, hn::Mul(beyond, inverse)));
+}
 
 /// Φ(x), the probability that a normal variable is less than x, given gaussian(x).
 HWY_INLINE Vector normal_cdf(Vector x, Vector gaussian_of_x) {
-  constexpr Scalar sqrt_half = Scalar(0.707106781186547524401);
-  Vector scaled = hn::Mul(hn::Abs(x), constant(sqrt_half));
-  Vector tail = hn::Mul(constant(Scalar(0.5)), erfc_above_zero(scaled, gaussian_of_x));
+  Vector tail = normal_tail(hn::Abs(x), gaussian_of_x);
   return hn::IfThenElse(hn::Lt(x, hn::Zero(Lanes())), tail, hn::Sub(constant(1), tail));
 }
 
