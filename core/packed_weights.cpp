@@ -1,7 +1,5 @@
 #include "core/packed_weights.h"
 
-#include "core/machine/blas.h"
-
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
@@ -41,12 +39,12 @@ ConstMatrix transpose_of(const Tensor& weight) {
 
 }  // namespace
 
-void PackedWeights::multiply_transposed(const ConstMatrix& a, const Tensor& weight, Scalar beta,
+void PackedWeights::multiply_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
                                         const Matrix& c) {
   if (const RightFactor* packed = transposed(weight))
-    packed->gemm(1, a, beta, c, Threads::all);
+    packed->gemm(1, a, added, c, Threads::all);
   else
-    gemm(1, a, transpose_of(weight), beta, c, Threads::all);
+    gemm(1, a, transpose_of(weight), added, c, Threads::all);
 }
 
 const RightFactor& PackedWeights::keep(const Tensor& weight) {

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "core/machine/bfloat16_product.h"
+#include "core/machine/blas.h"
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -24,8 +25,9 @@ class PackedWeights {
   /// Returns null where this thread has no PackedWeights, products do not round, or `weight` is no
   /// parameter.
   static const RightFactor* transposed(const Tensor& weight);
-  /// Computes c = a weightᵀ + beta c on all threads, with the packed weight where there is one.
-  static void multiply_transposed(const ConstMatrix& a, const Tensor& weight, Scalar beta,
+  /// Computes c = a weightᵀ + beta c, or with a row added, on all threads, with the packed weight
+  /// where there is one.
+  static void multiply_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
                                   const Matrix& c);
 
  private:

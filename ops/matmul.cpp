@@ -2,6 +2,7 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
+#include "core/machine/blas.h"
 #include "core/packed_weights.h"
 #include "core/tape.h"
 #include "ops/products.h"
@@ -37,6 +38,19 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   return c;
 }
 
+namespace {
+
+/// Returns what to add to the products of y for a bias, which may be undefined. One that is no row
+/// is put into y.
+Addend start_from(const Tensor& bias, const Tensor& y) {
+  if (!bias.defined()) return 0;
+  if (bias.shape() == Dims{y.size(-1)} && bias.layout().strides[0] == 1) return {1, bias.data()};
+  accumulate(0, y, expand(bias, y.shape()));
+  return 1;
+}
+
+}  // namespace
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require_defined("linear", "x", x, "weight", weight);
   require(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1),
@@ -53,10 +67,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   int64_t count = product(Dims(std::span(shape.begin(), shape.end() - 1)));
   Tensor rows = reshape(x, {count, x.size(-1)});  // [count, N]
   Tensor y = Tensor::empty(shape);                // […, P]
-  if (bias.defined()) accumulate(0, y, added);
   if (y.count() > 0)
     PackedWeights::multiply_transposed(
-        matrix_of(rows.data(), rows), weight, bias.defined() ? 1 : 0,
+        matrix_of(rows.data(), rows), weight, start_from(bias, y),
         Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]

@@ -59,29 +59,32 @@ FOR_BFLOAT16 void copy_rest_of_panel(const Pair* from, int64_t rows, Pair* to) {
         to + n, n < rows * tile_columns ? _mm512_loadu_si512(from + n) : _mm512_setzero_si512());
 }
 
-/// c = alpha sums + beta c for one tile of sums, of which c may be less.
+/// c = alpha sums + added for one tile of sums, of which c may be less.
 template <int sums>
-INLINE_FOR_BFLOAT16 void store_sums(Scalar alpha, Scalar beta, const Matrix& c) {
-  if (alpha == 1 && beta == 0 && c.rows >= side && c.columns >= side && c.column_stride == 1)
+INLINE_FOR_BFLOAT16 void store_sums(Scalar alpha, Addend added, const Matrix& c) {
+  if (alpha == 1 && added.beta == 0 && c.rows >= side && c.columns >= side && c.column_stride == 1)
     return store<sums>(c.data, c.row_stride);
   alignas(64) Scalar rows[side][side];
   store<sums>(rows[0], side);
   const __m512 factor = _mm512_set1_ps(alpha);
+  const ConstMatrix old = added.in(c);
   if (c.rows >= side && c.columns >= side && c.column_stride == 1) {
     for (int64_t row = 0; row < side; ++row) {
-      Scalar* to = c.data + row * c.row_stride;
-      _mm512_storeu_ps(to, updated(factor, _mm512_load_ps(rows[row]), beta, 0xffff, to));
+      const __m512 sums_of_row = _mm512_load_ps(rows[row]);
+      _mm512_storeu_ps(c.data + row * c.row_stride, updated(factor, sums_of_row, added.beta, 0xffff,
+                                                            old.data + row * old.row_stride));
     }
     return;
   }
   for (int64_t row = 0; row < c.rows && row < side; ++row)
-    store_part(factor, _mm512_load_ps(rows[row]), beta, &c.at(row, 0), c.column_stride, c.columns);
+    store_part(factor, _mm512_load_ps(rows[row]), added.beta, old.rows_from(row, 1),
+               c.rows_from(row, 1));
 }
 
-/// c = alpha a b + beta c for one or two tiles of rows and of columns.
+/// c = alpha a b + added for one or two tiles of rows and of columns.
 template <bool two_rows, bool two_columns>
 FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                                 Scalar beta, const Matrix& c) {
+                                 Addend added, const Matrix& c) {
   for (int64_t row = 0; row < c.rows; ++row)
     for (int64_t column = 0; column < c.columns; column += side)
       _mm_prefetch(reinterpret_cast<const char*>(&c.at(row, column)), _MM_HINT_T0);
@@ -99,34 +102,34 @@ FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b,
     copy_rest_of_panel(b + depth * tile_columns, a.columns - depth, rest_of_b);
     multiply_step<two_rows, two_columns>(rest_of_a, side, rest_of_b);
   }
-  store_sums<0>(alpha, beta, c);
-  if constexpr (two_columns) store_sums<1>(alpha, beta, c.columns_from(side, c.columns - side));
+  auto right = [](const Matrix& m) { return m.columns_from(side, m.columns - side); };
+  store_sums<0>(alpha, added, c);
+  if constexpr (two_columns) store_sums<1>(alpha, added.columns_from(side), right(c));
   if constexpr (two_rows) {
     const Matrix lower = c.rows_from(side, c.rows - side);
-    store_sums<2>(alpha, beta, lower);
-    if constexpr (two_columns)
-      store_sums<3>(alpha, beta, lower.columns_from(side, c.columns - side));
+    store_sums<2>(alpha, added, lower);
+    if constexpr (two_columns) store_sums<3>(alpha, added.columns_from(side), right(lower));
   }
 }
 
 /// c = alpha a b + beta c for an a whose rows lie dense.
 FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
-                           Scalar alpha, Scalar beta, const Matrix& c) {
+                           Scalar alpha, Addend added, const Matrix& c) {
   shape_tiles();
   if (c.rows > side)
     (c.columns > side ? multiply_tiles<true, true>
-                      : multiply_tiles<true, false>)(a, b, alpha, beta, c);
+                      : multiply_tiles<true, false>)(a, b, alpha, added, c);
   else
     (c.columns > side ? multiply_tiles<false, true>
-                      : multiply_tiles<false, false>)(a, b, alpha, beta, c);
+                      : multiply_tiles<false, false>)(a, b, alpha, added, c);
 }
 
 /// Multiplies with a tile that has one row 16 times.
 FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                               Scalar beta, const Matrix& c) {
+                               Addend added, const Matrix& c) {
   const MatrixView<const Pair> row = {a.data, 1, a.columns, 0, 1};
   for (int64_t column = 0; column < c.columns; column += tile_columns)
-    multiply(row, b + column * a.columns, tile_columns, alpha, beta,
+    multiply(row, b + column * a.columns, tile_columns, alpha, added.columns_from(column),
              c.columns_from(column, c.columns - column));
 }
 

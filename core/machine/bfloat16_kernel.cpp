@@ -48,36 +48,42 @@ FOR_BFLOAT16 void convert(const ConstMatrix& a, Pair* pairs, int64_t step) {
     pack_row(a.rows_from(row, 1).transposed(), pairs + row * step);
 }
 
-/// c = alpha sums + beta c. For a whole tile in dense rows no loop is left over, so that the sums
+/// c = alpha sums + beta old for a whole tile in dense rows. No loop is left over, so that the sums
 /// stay in registers.
 template <int rows, int vectors>
-INLINE_FOR_BFLOAT16 void store_tile(Scalar alpha, const __m512 (&sums)[rows * vectors], Scalar beta,
-                                    const Matrix& c) {
-  constexpr int columns = vectors * lanes;
-  const __m512 factor = _mm512_set1_ps(alpha);
-  if (c.rows == rows && c.columns >= columns && c.column_stride == 1) {
+INLINE_FOR_BFLOAT16 void store_whole(__m512 alpha, const __m512 (&sums)[rows * vectors],
+                                     Scalar beta, const ConstMatrix& old, const Matrix& c) {
 #pragma GCC unroll 32
-    for (int n = 0; n < rows * vectors; ++n) {
-      Scalar* to = c.data + n / vectors * c.row_stride + n % vectors * lanes;
-      _mm512_storeu_ps(to, updated(factor, sums[n], beta, 0xffff, to));
-    }
-    return;
+  for (int n = 0; n < rows * vectors; ++n) {
+    const int row = n / vectors, column = n % vectors * lanes;
+    _mm512_storeu_ps(c.data + row * c.row_stride + column,
+                     updated(alpha, sums[n], beta, 0xffff,
+                             old.data + row * old.row_stride + column));
   }
+}
+
+/// c = alpha sums + beta old for a tile at an edge, or at other strides.
+template <int rows, int vectors>
+INLINE_FOR_BFLOAT16 void store_edge(__m512 alpha, const __m512 (&sums)[rows * vectors],
+                                    Scalar beta, const ConstMatrix& old, const Matrix& c) {
+  constexpr int columns = vectors * lanes;
   alignas(64) Scalar stored[rows][columns];
 #pragma GCC unroll 32
   for (int n = 0; n < rows * vectors; ++n) _mm512_store_ps(stored[0] + n * lanes, sums[n]);
   for (int64_t row = 0; row < c.rows; ++row)
-    for (int64_t column = 0; column < c.columns && column < columns; column += lanes)
-      store_part(factor, _mm512_load_ps(stored[row] + column), beta, &c.at(row, column),
-                 c.column_stride, c.columns - column);
+    for (int64_t column = 0; column < c.columns && column < columns; column += lanes) {
+      const int64_t count = c.columns - column;
+      store_part(alpha, _mm512_load_ps(stored[row] + column), beta,
+                 old.block(row, 1, column, count), c.block(row, 1, column, count));
+    }
 }
 
-/// c = alpha a b + beta c for `rows` rows of a, of which c may lack some, and for `vectors` vectors
+/// c = alpha a b + added for `rows` rows of a, of which c may lack some, and for `vectors` vectors
 /// of b side by side, two in a panel. All sums are in registers. Three rows share a pointer: their
 /// places are what the CPU's addresses can express.
 template <int rows, int vectors>
 FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                                Scalar beta, const Matrix& c) {
+                                Addend added, const Matrix& c) {
   __m512 sums[rows * vectors];
 #pragma GCC unroll 32
   for (int n = 0; n < rows * vectors; ++n) sums[n] = _mm512_setzero_ps();
@@ -103,32 +109,38 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
     }
     for (const Pair*& third : thirds) third += a.column_stride;
   }
-  store_tile<rows, vectors>(alpha, sums, beta, c);
+  const __m512 factor = _mm512_set1_ps(alpha);
+  if (c.rows != rows || c.columns < vectors * lanes || c.column_stride != 1)
+    store_edge<rows, vectors>(factor, sums, added.beta, added.in(c), c);
+  else if (added.beta == 0)
+    store_whole<rows, vectors>(factor, sums, 0, c, c);
+  else
+    store_whole<rows, vectors>(factor, sums, added.beta, added.in(c), c);
 }
 
 /// Computes the same for as many rows as c has, at most those of a tile.
 template <int vectors>
 FOR_BFLOAT16 void multiply_columns(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                                   Scalar beta, const Matrix& c) {
-  if (c.rows <= 4) return multiply_rows<4, vectors>(a, b, alpha, beta, c);
-  if (c.rows <= 8) return multiply_rows<8, vectors>(a, b, alpha, beta, c);
-  multiply_rows<tile_rows, vectors>(a, b, alpha, beta, c);
+                                   Addend added, const Matrix& c) {
+  if (c.rows <= 4) return multiply_rows<4, vectors>(a, b, alpha, added, c);
+  if (c.rows <= 8) return multiply_rows<8, vectors>(a, b, alpha, added, c);
+  multiply_rows<tile_rows, vectors>(a, b, alpha, added, c);
 }
 
 FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
-                           Scalar alpha, Scalar beta, const Matrix& c) {
-  if (c.columns <= lanes) return multiply_columns<1>(a, b, alpha, beta, c);
-  multiply_columns<2>(a, b, alpha, beta, c);
+                           Scalar alpha, Addend added, const Matrix& c) {
+  if (c.columns <= lanes) return multiply_columns<1>(a, b, alpha, added, c);
+  multiply_columns<2>(a, b, alpha, added, c);
 }
 
 FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                               Scalar beta, const Matrix& c) {
+                               Addend added, const Matrix& c) {
   int64_t column = 0;
   for (; c.columns - column > 3 * tile_columns; column += 4 * tile_columns)
-    multiply_rows<1, 8>(a, b + column * a.columns, alpha, beta,
+    multiply_rows<1, 8>(a, b + column * a.columns, alpha, added.columns_from(column),
                         c.columns_from(column, c.columns - column));
   for (; column < c.columns; column += tile_columns)
-    multiply_rows<1, 2>(a, b + column * a.columns, alpha, beta,
+    multiply_rows<1, 2>(a, b + column * a.columns, alpha, added.columns_from(column),
                         c.columns_from(column, c.columns - column));
 }
 

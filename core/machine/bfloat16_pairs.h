@@ -187,27 +187,27 @@ FOR_BFLOAT16 inline void pack_row(const ConstMatrix& transposed, Pair* pairs) {
   }
 }
 
-/// Returns alpha sums + beta c.
+/// Returns alpha sums + beta old.
 INLINE_FOR_BFLOAT16 __m512 updated(__m512 alpha, __m512 sums, Scalar beta, __mmask16 columns,
-                                   const Scalar* c) {
+                                   const Scalar* old) {
   if (beta == 0) return _mm512_mul_ps(alpha, sums);
-  const __m512 old = _mm512_mul_ps(_mm512_set1_ps(beta), _mm512_maskz_loadu_ps(columns, c));
-  return _mm512_fmadd_ps(alpha, sums, old);
+  const __m512 rest = _mm512_mul_ps(_mm512_set1_ps(beta), _mm512_maskz_loadu_ps(columns, old));
+  return _mm512_fmadd_ps(alpha, sums, rest);
 }
 
-/// c = alpha sums + beta c for up to 16 columns of a row of c, which lie `step` apart.
-FOR_BFLOAT16 inline void store_part(__m512 alpha, __m512 sums, Scalar beta, Scalar* c, int64_t step,
-                                    int64_t count) {
-  if (step == 1) {
-    const __mmask16 columns = first_lanes(count);
-    _mm512_mask_storeu_ps(c, columns, updated(alpha, sums, beta, columns, c));
+/// row = alpha sums + beta old for up to 16 columns, of which the rows may have more.
+FOR_BFLOAT16 inline void store_part(__m512 alpha, __m512 sums, Scalar beta, const ConstMatrix& old,
+                                    const Matrix& row) {
+  const __mmask16 columns = first_lanes(row.columns);
+  if (row.column_stride == 1 && old.column_stride == 1) {
+    _mm512_mask_storeu_ps(row.data, columns, updated(alpha, sums, beta, columns, old.data));
     return;
   }
   alignas(64) Scalar dense[lanes] = {};
   if (beta != 0)
-    for (int64_t n = 0; n < count && n < lanes; ++n) dense[n] = c[n * step];
-  _mm512_store_ps(dense, updated(alpha, sums, beta, first_lanes(count), dense));
-  for (int64_t n = 0; n < count && n < lanes; ++n) c[n * step] = dense[n];
+    for (int64_t n = 0; n < row.columns && n < lanes; ++n) dense[n] = old.at(0, n);
+  _mm512_store_ps(dense, updated(alpha, sums, beta, columns, dense));
+  for (int64_t n = 0; n < row.columns && n < lanes; ++n) row.at(0, n) = dense[n];
 }
 
 /// Whether the CPU has these instructions.

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <memory>
 
-#include "core/machine/blas.h"
 #include "core/machine/packed_product.h"
 #include "core/machine/precision.h"
 
@@ -21,11 +20,11 @@ bool products_round() {
 
 const Bfloat16Kernel* pair_kernel() { return fast_is_allowed ? bfloat16_kernel() : nullptr; }
 
-void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                    Threads threads) {
-  if (!has_products(a, b, beta, c)) return;
+  if (!has_products(a, b, added, c)) return;
   with_rounding_kernel(
-      [&](const auto& kernel) { packed_product(kernel, threads, alpha, a, b, beta, c); });
+      [&](const auto& kernel) { packed_product(kernel, threads, alpha, a, b, added, c); });
 }
 
 RightFactor::RightFactor(const ConstMatrix& b) : b_(b) {
@@ -34,17 +33,17 @@ RightFactor::RightFactor(const ConstMatrix& b) : b_(b) {
     using Operand = PackedOperand<Element>;
     auto panels = std::make_shared<const Operand>(Operand::right(kernel, b));
     pack(Threads::all, *panels);
-    multiply_ = [&kernel, panels](Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c,
+    multiply_ = [&kernel, panels](Scalar alpha, const ConstMatrix& a, Addend added, const Matrix& c,
                                   Threads threads) {
-      packed_product(kernel, threads, alpha, a, *panels, beta, c);
+      packed_product(kernel, threads, alpha, a, *panels, added, c);
     };
   });
 }
 
-void RightFactor::gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c,
+void RightFactor::gemm(Scalar alpha, const ConstMatrix& a, Addend added, const Matrix& c,
                        Threads threads) const {
-  if (!multiply_) return unrounded_gemm(alpha, a, b_, beta, c, threads);
-  if (has_products(a, b_, beta, c)) multiply_(alpha, a, beta, c, threads);
+  if (!multiply_) return unrounded_gemm(alpha, a, b_, added, c, threads);
+  if (has_products(a, b_, added, c)) multiply_(alpha, a, added, c, threads);
 }
 
 bool has_fast_bfloat16_products() { return pair_kernel() != nullptr; }

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "core/machine/blas.h"
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 
@@ -20,7 +21,7 @@ bool products_round();
 /// bfloat16 numbers faster than floats does that, and takes numbers below 1e-38 for 0. Others round
 /// the operands as they pack them, and multiply them as floats. (PyTorch:
 /// torch.set_float32_matmul_precision("medium"))
-void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                    Threads threads);
 
 /// The right factor b of many products a b, prepared once for all of them. Where products round
@@ -33,13 +34,13 @@ class RightFactor {
 
   /// Computes c = alpha a b + beta c, each element with the bits that `gemm` gave it when the
   /// factor was made.
-  void gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c,
+  void gemm(Scalar alpha, const ConstMatrix& a, Addend added, const Matrix& c,
             Threads threads = Threads::one) const;
 
  private:
   ConstMatrix b_;  // its sizes alone count where it is rounded
   /// Multiplies with the panels of b, by the kernel that they are for; empty where b is a view.
-  std::function<void(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c, Threads)>
+  std::function<void(Scalar alpha, const ConstMatrix& a, Addend, const Matrix& c, Threads)>
       multiply_{};
 };
 

@@ -191,10 +191,11 @@ bool is_for_panels(const ConstMatrix& a, const Matrix& c) {
 
 }  // namespace
 
-void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                     Threads threads) {
-  if (!has_products(a, b, beta, c)) return;
-  if (is_for_panels(a, c)) return panel_gemm(alpha, a, b, beta, c, threads);
+  if (!has_products(a, b, added, c)) return;
+  if (is_for_panels(a, c)) return panel_gemm(alpha, a, b, added, c, threads);
+  const Scalar beta = added.put_into(c);
   if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
   std::optional<MatrixCopy> copy_of_a, copy_of_b;
   if (threads == Threads::all && is_worth_turning(a, b, c)) {

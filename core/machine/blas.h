@@ -8,21 +8,38 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Computes c = alpha a b + beta c, where a is [m, k], b is [k, n] and c is [m, n]. A beta of 0
-/// never reads c, and with k = 0 the product is zero. Strides are free: a transposed matrix is
-/// passed to BLAS as such, and one that BLAS cannot express (no stride of 1, or broadcast by a
-/// stride of 0) is packed first. The elements of c must not overlap each other, a or b. Floats are
-/// rounded first where `set_product_precision` asks for it. On all threads, c is cut into tiles, or
-/// its sums into parts where they are far longer than c is wide; where the cuts are depends on the
-/// sizes only. Throws an Error if the sizes do not fit together, and if BLAS would be given one
-/// beyond its 32-bit integers. (PyTorch: torch.addmm; BLAS: sgemm, dgemm)
-void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+/// What is added to a product: beta c or, if there is a `row`, beta times that to each row of c.
+struct Addend {
+  Scalar beta;
+  const Scalar* row;
+
+  Addend(Scalar factor, const Scalar* values = nullptr) : beta(factor), row(values) {}
+
+  Addend columns_from(int64_t first) const { return {beta, row ? row + first : nullptr}; }
+  /// What beta multiplies.
+  ConstMatrix in(const Matrix& c) const {
+    return row ? ConstMatrix{row, c.rows, c.columns, 0, 1} : c;
+  }
+  /// Puts the row into c, if there is one; returns what is to be added then.
+  Scalar put_into(const Matrix& c) const;
+};
+
+/// Computes c = alpha a b + beta c, where a is [m, k], b is [k, n] and c is [m, n], or adds a row
+/// in place of beta c. A beta of 0 never reads c, and with k = 0 the product is zero. Strides are
+/// free: a transposed matrix is passed to BLAS as such, and one that BLAS cannot express (no stride
+/// of 1, or broadcast by a stride of 0) is packed first. The elements of c must not overlap each
+/// other, a or b. Floats are rounded first where `set_product_precision` asks for it. On all
+/// threads, c is cut into tiles, or its sums into parts where they are far longer than c is wide;
+/// where the cuts are depends on the sizes only. Throws an Error if the sizes do not fit together,
+/// and if BLAS would be given one beyond its 32-bit integers. (PyTorch: torch.addmm; BLAS: sgemm,
+/// dgemm)
+void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
           Threads threads = Threads::one);
 
 /// Returns whether c = alpha a b + beta c has anything to multiply; where its sums are empty, it
-/// sets c to beta c. Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without
+/// sets c to what is added. Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without
 /// strides of 0.
-bool has_products(const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c);
+bool has_products(const ConstMatrix& a, const ConstMatrix& b, Addend added, const Matrix& c);
 
 /// The number of multiplications in c = a b.
 double multiplications(const ConstMatrix& a, const ConstMatrix& c);
@@ -34,15 +51,16 @@ inline constexpr double worthwhile_products = 4e5;
 /// Computes c = alpha a b + beta c, and returns true, if c has few rows or few columns and the sums
 /// are over elements that lie side by side in a and in b. Such a product takes both where they lie;
 /// packing the larger one would take longer than to multiply it. Otherwise it does nothing.
-bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend added,
                    const Matrix& c);
 
 /// Computes what `gemm` does with a and b as they are, by panels (core/machine/packed_product.h).
-void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c, Threads threads);
+void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
+                Threads threads);
 
 /// Computes what `gemm` does with a and b as they are, whatever the precision of products: by
 /// OpenBLAS, or by panels where these are faster.
-void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                     Threads threads);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

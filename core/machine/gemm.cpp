@@ -6,7 +6,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-bool has_products(const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c) {
+Scalar Addend::put_into(const Matrix& c) const {
+  if (row) copy_matrix(in(c), c);
+  return beta;
+}
+
+bool has_products(const ConstMatrix& a, const ConstMatrix& b, Addend added, const Matrix& c) {
   require(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: [", a.rows,
           ", ", a.columns, "] x [", b.rows, ", ", b.columns, "] to [", c.rows, ", ", c.columns,
           "]: expected [m, k] x [k, n] to [m, n]");
@@ -15,7 +20,7 @@ bool has_products(const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const
   if (a.columns > 0) return c.rows > 0 && c.columns > 0;
   for (int64_t row = 0; row < c.rows; ++row)
     for (int64_t column = 0; column < c.columns; ++column)
-      c.at(row, column) = beta == 0 ? 0 : beta * c.at(row, column);
+      c.at(row, column) = added.beta == 0 ? 0 : added.beta * added.in(c).at(row, column);
   return false;
 }
 
@@ -37,26 +42,26 @@ bool is_thin(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
 
 }  // namespace
 
-bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend added,
                    const Matrix& c) {
   if (is_thin(a, b, c)) {
-    simd::products(alpha, a, b.transposed(), beta, c);
+    simd::products(alpha, a, b.transposed(), added.put_into(c), c);
   } else if (is_thin(b.transposed(), a.transposed(), c.transposed())) {
-    simd::products(alpha, b.transposed(), a, beta, c.transposed());
+    simd::products(alpha, b.transposed(), a, added.put_into(c), c.transposed());
   } else {
     return false;
   }
   return true;
 }
 
-void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                 Threads threads) {
-  if (!has_products(a, b, beta, c) || multiply_thin(alpha, a, b, beta, c)) return;
-  packed_product(simd::vector_kernel(), threads, alpha, a, b, beta, c);
+  if (!has_products(a, b, added, c) || multiply_thin(alpha, a, b, added, c)) return;
+  packed_product(simd::vector_kernel(), threads, alpha, a, b, added, c);
 }
 
-void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c, Threads threads) {
-  (products_round() ? bfloat16_gemm : unrounded_gemm)(alpha, a, b, beta, c, threads);
+void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c, Threads threads) {
+  (products_round() ? bfloat16_gemm : unrounded_gemm)(alpha, a, b, added, c, threads);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -39,17 +39,17 @@ struct PanelKernel {
   bool left_in_rows = false;
   /// Pack aᵀ into panels of `tile_rows`, and b into panels of `tile_columns`.
   Pack pack_left, pack_right;
-  /// c = alpha a b + beta c for an a [rows, depth] of elements at any strides, and one panel of b;
-  /// c is a tile, or less at the edges. Where a tile has more rows than c, those of a that c lacks
+  /// c = alpha a b + added for an a [rows, depth] of elements at any strides and one panel of b; c
+  /// is a tile, or less at the edges. Where a tile has more rows than c, those of a that c lacks
   /// are read too. `step` is `tile_columns`; where numbers are elements, rows of b may lie farther
   /// apart.
   void (*multiply)(const MatrixView<const Element>& a, const Element* b, int64_t step, Scalar alpha,
-                   Scalar beta, const Matrix& c);
+                   Addend added, const Matrix& c);
   /// Packs an a of one row into a panel of that row alone.
   Pack pack_row;
   /// Multiplies one row with as many panels of b as c is wide.
   void (*multiply_row)(const MatrixView<const Element>& a, const Element* b, Scalar alpha,
-                       Scalar beta, const Matrix& c);
+                       Addend added, const Matrix& c);
   /// Turns an a into elements [rows, depth] in rows `step` apart or, where its columns lie dense
   /// and may stay so, in columns `step` apart. It is null where numbers are elements.
   void (*convert)(const ConstMatrix& a, Element* elements, int64_t step) = nullptr;
@@ -195,25 +195,26 @@ void pack(Threads threads, const PackedOperand<Element>& operand) {
 
 namespace packed_product_parts {
 
-/// block = alpha a b + beta block for packed operands, from `row` of a and `column` of b on.
+/// block = alpha a b + added for packed operands from `row` of a and `column` of b on.
 template <class Element>
 void multiply_block(const PanelKernel<Element>& kernel, Scalar alpha,
                     const PackedOperand<Element>& a, int64_t row, const PackedOperand<Element>& b,
-                    int64_t column, Scalar beta, const Matrix& block) {
+                    int64_t column, Addend added, const Matrix& block) {
   for (int64_t depth = 0; depth < b.depth_blocks(); ++depth) {
     const Element* panels = b.at(column, depth);
-    const Scalar kept = depth == 0 ? beta : 1;
+    const Addend kept = depth == 0 ? added : 1;
     for_tiles(kernel, block, [&](int64_t first, int64_t count, int64_t left, int64_t width) {
       kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth),
-                      kernel.tile_columns, alpha, kept, block.block(first, count, left, width));
+                      kernel.tile_columns, alpha, kept.columns_from(left),
+                      block.block(first, count, left, width));
     });
   }
 }
 
-/// c = alpha a b + beta c for an a of one row. Threads share the columns of c.
+/// c = alpha a b + added for an a of one row. Threads share the columns of c.
 template <class Element>
 void multiply_row(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
-                  const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
+                  const ConstMatrix& a, const PackedOperand<Element>& b, Addend added,
                   const Matrix& c) {
   const CachedArray<Element> packed(divide_up(a.columns, kernel.numbers));
   kernel.pack_row(a.transposed(), packed.data());
@@ -223,19 +224,19 @@ void multiply_row(const PanelKernel<Element>& kernel, Threads threads, Scalar al
     const Element* row = packed.data();
     for (int64_t depth = 0; depth < b.depth_blocks(); row += b.depth(depth++))
       kernel.multiply_row({row, 1, b.depth(depth), 1, 1}, b.at(n * width, depth), alpha,
-                          depth == 0 ? beta : 1, part);
+                          depth == 0 ? added.columns_from(n * width) : 1, part);
   });
 }
 
-/// c = alpha a b + beta c for a packed b. Each block of c is finished while it is in the caches.
+/// c = alpha a b + added for a packed b. Each block of c is finished while it is in the caches.
 /// Where c is one block wide, the rows of a that a block needs are packed for it alone, by the
 /// thread that multiplies them; else all of a is packed first.
 template <class Element>
 void multiply_blocks(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
-                     const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
+                     const ConstMatrix& a, const PackedOperand<Element>& b, Addend added,
                      const Matrix& c) {
   using Operand = PackedOperand<Element>;
-  if (c.rows == 1) return multiply_row(kernel, threads, alpha, a, b, beta, c);
+  if (c.rows == 1) return multiply_row(kernel, threads, alpha, a, b, added, c);
   const Blocks columns(c.columns, kernel.tile_columns, most_column_panels);
   const int64_t row_panels =
       threads == Threads::one
@@ -248,10 +249,11 @@ void multiply_blocks(const PanelKernel<Element>& kernel, Threads threads, Scalar
     const int64_t row = rows.begin(n / columns.count), count = rows.extent(n / columns.count);
     const int64_t column = columns.begin(n % columns.count);
     const Matrix block = c.block(row, count, column, columns.extent(n % columns.count));
-    if (whole) return multiply_block(kernel, alpha, *whole, row, b, column, beta, block);
+    const Addend to_block = added.columns_from(column);
+    if (whole) return multiply_block(kernel, alpha, *whole, row, b, column, to_block, block);
     const Operand part = Operand::left(kernel, a.rows_from(row, count));
     pack(Threads::one, part);
-    multiply_block(kernel, alpha, part, 0, b, column, beta, block);
+    multiply_block(kernel, alpha, part, 0, b, column, to_block, block);
   });
 }
 
@@ -273,28 +275,28 @@ inline bool is_better_transposed(const Matrix& c) {
 
 }  // namespace packed_product_parts
 
-/// Computes c = alpha a b + beta c for sizes above 0, on one thread where that is little work. An
+/// Computes what `gemm` does for sizes above 0, on one thread where that is little work. An
 /// element of c is always summed in the same order, so its bits depend on its row of a and its
 /// column of b alone.
 template <class Element>
 void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
-                    const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c) {
+                    const ConstMatrix& a, const ConstMatrix& b, Addend added, const Matrix& c) {
   if (packed_product_parts::is_better_transposed(c))
-    return packed_product(kernel, threads, alpha, b.transposed(), a.transposed(), beta,
-                          c.transposed());
+    return packed_product(kernel, threads, alpha, b.transposed(), a.transposed(),
+                          Addend(added.put_into(c)), c.transposed());
   threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
   const auto right = PackedOperand<Element>::right(kernel, b);
   pack(threads, right);
-  packed_product_parts::multiply_blocks(kernel, threads, alpha, a, right, beta, c);
+  packed_product_parts::multiply_blocks(kernel, threads, alpha, a, right, added, c);
 }
 
-/// Computes c = alpha a b + beta c for a b that is packed.
+/// Computes the same for a b that is packed.
 template <class Element>
 void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
-                    const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
+                    const ConstMatrix& a, const PackedOperand<Element>& b, Addend added,
                     const Matrix& c) {
   threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
-  packed_product_parts::multiply_blocks(kernel, threads, alpha, a, b, beta, c);
+  packed_product_parts::multiply_blocks(kernel, threads, alpha, a, b, added, c);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

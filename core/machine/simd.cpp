@@ -167,9 +167,10 @@ HWY_NOINLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar
       product_tile<M>(x, a.rows_from(begin + r, std::min(tile_rows, count - r)), sums);
       for (int m = 0; m < M; ++m) parts[m][r / tile_rows] = sums[m];
     }
-    for (int m = 0; m < M; ++m)
-      store_sums(alpha, joined(parts[m]), beta, y.data + m * y.row_stride + begin * y.column_stride,
-                 y.column_stride, count);
+    for (int m = 0; m < M; ++m) {
+      const Matrix row = y.block(m, 1, begin, count);
+      store_sums(alpha, joined(parts[m]), beta, row, row);
+    }
   }
 }
 

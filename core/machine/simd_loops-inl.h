@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/machine/matrix.h"
 #include "core/machine/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -116,21 +117,25 @@ HWY_INLINE Scalar add_up(int64_t n, Body body) {
   return hn::GetLane(hn::SumOfLanes(Lanes(), fold(n, hn::Zero(Lanes()), kept, add)));
 }
 
-/// row = alpha sums + beta row, for the first `count` lanes.
-HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, Scalar* row, int64_t step,
-                           int64_t count) {
-  if (step == 1) {
-    for_vectors(count, [&](auto access, int64_t) HWY_ATTR {
-      Vector old = beta == 0 ? hn::Zero(Lanes()) : hn::Mul(constant(beta), access.load(row));
-      access.store(hn::MulAdd(constant(alpha), sums, old), row);
-    });
-  } else {
-    // Through a vector, since a compiler may round scalars in another order.
-    HWY_ALIGN Scalar dense[lanes] = {};
-    for (int64_t n = 0; beta != 0 && n < count && n < lanes; ++n) dense[n] = row[n * step];
-    store_sums(alpha, sums, beta, dense, 1, lanes);
-    for (int64_t n = 0; n < count && n < lanes; ++n) row[n * step] = dense[n];
-  }
+/// row = alpha sums + beta old, for the first `count` lanes.
+HWY_INLINE void store_dense_sums(Scalar alpha, Vector sums, Scalar beta, const Scalar* old,
+                                 Scalar* row, int64_t count) {
+  for_vectors(count, [&](auto access, int64_t) HWY_ATTR {
+    Vector rest = beta == 0 ? hn::Zero(Lanes()) : hn::Mul(constant(beta), access.load(old));
+    access.store(hn::MulAdd(constant(alpha), sums, rest), row);
+  });
+}
+
+/// The same for rows at any strides, of no more columns than a vector has lanes.
+HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, const ConstMatrix& old,
+                           const Matrix& row) {
+  if (row.column_stride == 1 && old.column_stride == 1)
+    return store_dense_sums(alpha, sums, beta, old.data, row.data, row.columns);
+  // Through a vector, since a compiler may round scalars in another order.
+  HWY_ALIGN Scalar dense[lanes] = {};
+  for (int64_t n = 0; beta != 0 && n < row.columns; ++n) dense[n] = old.at(0, n);
+  store_dense_sums(alpha, sums, beta, dense, dense, lanes);
+  for (int64_t n = 0; n < row.columns; ++n) row.at(0, n) = dense[n];
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE

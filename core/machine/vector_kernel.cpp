@@ -122,43 +122,51 @@ void convert_rounded(const ConstMatrix& a, Scalar* elements, int64_t step) {
   for (int64_t row = 0; row < a.rows; ++row) round(elements + row * step, a.columns);
 }
 
-/// c = alpha sums + beta c for a whole tile in dense rows. No loop is left over, so that the sums
+/// c = alpha sums + added for a whole tile in dense rows. No loop is left over, so that the sums
 /// stay in registers.
 template <int rows, bool wide>
 HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
-                            Scalar beta, const Matrix& c) {
-  const Vector factor = constant(alpha), kept = constant(beta);
-  Scalar* to = c.data;
-  auto store = [&](Vector sums, Scalar* place) HWY_ATTR {
-    const Vector old = beta == 0 ? hn::Zero(Lanes()) : hn::Mul(kept, hn::LoadU(Lanes(), place));
-    hn::StoreU(hn::MulAdd(factor, sums, old), Lanes(), place);
+                            Addend added, const Matrix& c) {
+  const Vector factor = constant(alpha);
+  auto store = [&](auto rest) HWY_ATTR {
+    Scalar* to = c.data;
+    for (int row = 0; row < rows; ++row, to += c.row_stride) {
+      hn::StoreU(hn::MulAdd(factor, left[row], rest(row, 0)), Lanes(), to);
+      if constexpr (wide)
+        hn::StoreU(hn::MulAdd(factor, right[row], rest(row, lanes)), Lanes(), to + lanes);
+    }
   };
-  for (int row = 0; row < rows; ++row, to += c.row_stride) {
-    store(left[row], to);
-    if constexpr (wide) store(right[row], to + lanes);
-  }
+  if (added.beta == 0) return store([](int, int64_t) HWY_ATTR { return hn::Zero(Lanes()); });
+  const ConstMatrix old = added.in(c);
+  const Vector kept = constant(added.beta);
+  store([&](int row, int64_t column) HWY_ATTR {
+    return hn::Mul(kept, hn::LoadU(Lanes(), old.data + row * old.row_stride + column));
+  });
 }
 
-/// c = alpha sums + beta c for a tile at an edge, or at other strides.
+/// The same for a tile at an edge, or at other strides.
 template <int rows>
 HWY_INLINE void store_part(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
-                           Scalar beta, const Matrix& c) {
+                           Addend added, const Matrix& c) {
+  const ConstMatrix old = added.in(c);
   HWY_ALIGN Scalar sums[rows][product_columns];
   for (int row = 0; row < rows; ++row) {
     hn::Store(left[row], Lanes(), sums[row]);
     hn::Store(right[row], Lanes(), sums[row] + lanes);
   }
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < c.columns; column += lanes)
-      store_sums(alpha, hn::Load(Lanes(), sums[row] + column), beta, &c.at(row, column),
-                 c.column_stride, std::min(lanes, c.columns - column));
+    for (int64_t column = 0; column < c.columns; column += lanes) {
+      const int64_t count = std::min(lanes, c.columns - column);
+      store_sums(alpha, hn::Load(Lanes(), sums[row] + column), added.beta,
+                 old.block(row, 1, column, count), c.block(row, 1, column, count));
+    }
 }
 
-/// c = alpha a b + beta c for an a of `rows` rows, at any strides, all sums in registers. Three
-/// rows share a pointer: their places are what the CPU's addresses can express.
+/// c = alpha a b + added for an a of `rows` rows at any strides, all sums in registers. Three rows
+/// share a pointer: their places are what the CPU's addresses can express.
 template <int rows, bool wide = true>
 HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha,
-                              Scalar beta, const Matrix& c) {
+                              Addend added, const Matrix& c) {
   Vector left[rows], right[rows];
   for (int row = 0; row < rows; ++row) left[row] = right[row] = hn::Zero(Lanes());
   for (int64_t row = 0; row < rows; ++row)
@@ -183,33 +191,33 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t ste
     for (const Scalar*& third : thirds) third += a.column_stride;
   }
   if (c.columns == (wide ? product_columns : lanes) && c.column_stride == 1)
-    store_whole<rows, wide>(alpha, left, right, beta, c);
+    store_whole<rows, wide>(alpha, left, right, added, c);
   else
-    store_part<rows>(alpha, left, right, beta, c);
+    store_part<rows>(alpha, left, right, added, c);
 }
 
 /// Multiplies pieces of `rows` rows while there are as many, and the rest in powers of two.
 template <int rows, bool wide>
 HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, int64_t step, Scalar alpha,
-                                Scalar beta, Matrix c) {
+                                Addend added, Matrix c) {
   while (c.rows >= rows) {
-    multiply_rows<rows, wide>(a, b, step, alpha, beta, c);
+    multiply_rows<rows, wide>(a, b, step, alpha, added, c);
     a = a.rows_from(rows, a.rows - rows), c = c.rows_from(rows, c.rows - rows);
   }
   constexpr int rest = static_cast<int>(std::bit_floor(static_cast<unsigned>(rows - 1)));
-  if constexpr (rest > 0) multiply_pieces<rest, wide>(a, b, step, alpha, beta, c);
+  if constexpr (rest > 0) multiply_pieces<rest, wide>(a, b, step, alpha, added, c);
 }
 
-void multiply(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Scalar beta,
+void multiply(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Addend added,
               const Matrix& c) {
-  if (c.columns > lanes) return multiply_pieces<product_rows, true>(a, b, step, alpha, beta, c);
-  multiply_pieces<product_rows, false>(a, b, step, alpha, beta, c);
+  if (c.columns > lanes) return multiply_pieces<product_rows, true>(a, b, step, alpha, added, c);
+  multiply_pieces<product_rows, false>(a, b, step, alpha, added, c);
 }
 
-void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
+void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Addend added,
                   const Matrix& c) {
   for (int64_t column = 0; column < c.columns; column += product_columns)
-    multiply_rows<1>(a, b + column * a.columns, product_columns, alpha, beta,
+    multiply_rows<1>(a, b + column * a.columns, product_columns, alpha, added.columns_from(column),
                      c.columns_from(column, std::min(product_columns, c.columns - column)));
 }
 

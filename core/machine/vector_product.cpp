@@ -4,9 +4,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                     Threads threads) {
-  panel_gemm(alpha, a, b, beta, c, threads);
+  panel_gemm(alpha, a, b, added, c, threads);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -78,7 +78,7 @@ std::vector<OpRow> matmul_rows() {
   return rows;
 }
 
-/// y[…, p] = Σ_n x[…, n] W[p, n] + bias[p] or bias[…, p]
+/// y[…, p] = Σ_n x[…, n] W[p, n] + bias[p], bias[0] or bias[…, p]
 Numbers linear_of(const std::vector<Numbers>& in) {
   const Numbers &x = in[0], &weight = in[1];
   Dims shape = x.shape;
@@ -86,7 +86,10 @@ Numbers linear_of(const std::vector<Numbers>& in) {
   Numbers y(shape);
   for_each_index(shape, [&](const Dims& index) {
     int64_t p = index[-1];
-    if (in.size() > 2) y.at(index) = in[2].shape.size() == 1 ? in[2](p) : in[2].at(index);
+    if (in.size() > 2)
+      y.at(index) = in[2].shape == Dims{1} ? in[2](0)
+                    : in[2].shape.size() == 1 ? in[2](p)
+                                              : in[2].at(index);
     Dims from = index;
     for (int64_t n = 0; n < x.shape[-1]; ++n) {
       from[-1] = n;
@@ -104,6 +107,10 @@ std::vector<OpRow> linear_rows() {
       int64_t N = x[-1];
       rows.push_back({"linear",
                       {x, {P, N}, {P}},
+                      [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); },
+                      linear_of});
+      rows.push_back({"linear onto one number",
+                      {x, {P, N}, {1}},
                       [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); },
                       linear_of});
       Dims y = x;

@@ -1,10 +1,13 @@
 #include "core/machine/blas.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include "core/machine/parallel.h"
+#include "tests/support/every_instruction_set.h"
+#include "tests/support/in_bfloat16.h"
 #include "tests/support/products.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"
@@ -75,6 +78,33 @@ TEST_CASE("gemm: an inner size of 0 leaves beta c, an empty result is left alone
   Operand none(0, 4, Order::rows, 1), square(4, 4, Order::rows, 2), empty(0, 4, Order::rows, 3);
   check_gemm(serial_gemm, 1, none, square, 1, empty);
   check_gemm(parallel_gemm, 1, none, square, 1, empty);
+}
+
+TEST_CASE("gemm: a row is added with the bits of one that stands in every row of the result") {
+  struct Sizes {
+    int64_t m, k, n;
+  };
+  constexpr std::array functions = {gemm, panel_gemm, bfloat16_gemm};
+  auto check = [&] {
+    for (auto [m, k, n] : {Sizes{1, 40, 270}, {1, 300, 70}, {7, 20, 33}, {3, 0, 5}, {49, 520, 70},
+                           {130, 90, 100}, {40, 30, 1}})
+      for (Order order : result_orders)
+        for (Scalar beta : {Scalar(0), Scalar(1), Scalar(-1.5)})
+          for (Threads threads : {Threads::one, Threads::all})
+            for (size_t n_function = 0; n_function < functions.size(); ++n_function) {
+              CAPTURE(m);
+              CAPTURE(n);
+              CAPTURE(n_function);
+              Operand a(m, k, Order::rows, 1), b(k, n, Order::columns, 2);
+              Operand row(1, n, Order::rows, 3), c(m, n, order, 4), filled(m, n, order, 4);
+              if (beta != 0) copy_matrix({row.memory.data(), m, n, 0, 1}, filled.view);
+              const auto function = functions[n_function];
+              function(Scalar(0.5), a.view, b.view, beta, filled.view, threads);
+              function(Scalar(0.5), a.view, b.view, {beta, row.memory.data()}, c.view, threads);
+              REQUIRE(c.memory == filled.memory);
+            }
+  };
+  on_every_instruction_set([&] { by_hardware_and_software(check); });
 }
 
 TEST_CASE("gemm: what is refused") {
