@@ -121,14 +121,16 @@ struct Blocks {
 }  // namespace packed_product_parts
 
 /// One operand of a product in panels, all of it: those for one block of depths, then those for the
-/// next. Where a kernel takes numbers as they are, an a whose rows lie dense stays where it is.
+/// next. Where a kernel takes numbers as they are, an a whose rows or columns lie dense stays where it
+/// is.
 template <class Element>
 class PackedOperand {
  public:
   /// The operand is [depth, length]: aᵀ or b. It is packed piece by piece; until then the memory is
   /// uninitialised.
   static PackedOperand left(const PanelKernel<Element>& kernel, const ConstMatrix& a) {
-    if (!kernel.convert && a.column_stride == 1) return {kernel, a.transposed(), 1, 1, nullptr};
+    const bool is_dense = a.column_stride == 1 || a.row_stride == 1;
+    if (!kernel.convert && is_dense) return {kernel, a.transposed(), 1, 1, nullptr};
     return {kernel, a.transposed(), kernel.tile_rows, packed_product_parts::most_row_panels,
             kernel.pack_left};
   }

@@ -174,9 +174,11 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t ste
   const Scalar* thirds[(rows + 2) / 3];
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
-  // If the rows of a lie one behind another, the next tile's follow.
+  // The next tile's numbers follow if the rows of a, or panels of it, lie one behind another, and
+  // lie beside these if its columns are dense.
   const Scalar* ahead = a.data + rows * a.row_stride;
-  for (int64_t n = 0; n < a.columns; ++n, b += step, ahead += lanes) {
+  const int64_t pace = a.row_stride == 1 ? std::max(lanes, a.column_stride) : lanes;
+  for (int64_t n = 0; n < a.columns; ++n, b += step, ahead += pace) {
     hwy::Prefetch(ahead);
     hwy::Prefetch(b + prefetched * step);
     hwy::Prefetch(b + prefetched * step + lanes);
