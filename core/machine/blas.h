@@ -10,11 +10,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What is added to a product: beta c or, if there is a `row`, beta times that to each row of c.
 struct Addend {
+  /// The factor of c or of the row.
   Scalar beta;
+  /// As many numbers as c has columns, or null.
   const Scalar* row;
 
+  /// Adds beta c, or a row.
   Addend(Scalar factor, const Scalar* values = nullptr) : beta(factor), row(values) {}
 
+  /// What is added to the columns of c from `first` on.
   Addend columns_from(int64_t first) const { return {beta, row ? row + first : nullptr}; }
   /// What beta multiplies.
   ConstMatrix in(const Matrix& c) const {

@@ -126,7 +126,7 @@ HWY_INLINE void store_dense_sums(Scalar alpha, Vector sums, Scalar beta, const S
   });
 }
 
-/// The same for rows at any strides, of no more columns than a vector has lanes.
+/// row = alpha sums + beta old at any strides, for no more columns than a vector has lanes.
 HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, const ConstMatrix& old,
                            const Matrix& row) {
   if (row.column_stride == 1 && old.column_stride == 1)

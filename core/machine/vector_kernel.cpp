@@ -144,7 +144,7 @@ HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vect
   });
 }
 
-/// The same for a tile at an edge, or at other strides.
+/// c = alpha sums + added for a tile at an edge, or at other strides.
 template <int rows>
 HWY_INLINE void store_part(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
                            Addend added, const Matrix& c) {
