@@ -25,8 +25,7 @@ class PackedWeights {
   /// Returns null where this thread has no PackedWeights, products do not round, or `weight` is no
   /// parameter.
   static const RightFactor* transposed(const Tensor& weight);
-  /// Computes c = a weightᵀ + beta c, or with a row added, on all threads, with the packed weight
-  /// where there is one.
+  /// Computes c = a weightᵀ + added on all threads, with the packed weight where there is one.
   static void multiply_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
                                   const Matrix& c);
 

@@ -1,5 +1,7 @@
 #include "ops/matmul.h"
 
+#include <algorithm>
+
 #include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/machine/blas.h"
@@ -40,12 +42,14 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
 
 namespace {
 
-/// Returns what to add to the products of y for a bias, which may be undefined. One that is no row
-/// is put into y.
+/// Returns what to add to the products of y for a bias of its shape, which may be undefined. One
+/// that is no row is put into y.
 Addend start_from(const Tensor& bias, const Tensor& y) {
   if (!bias.defined()) return 0;
-  if (bias.shape() == Dims{y.size(-1)} && bias.layout().strides[0] == 1) return {1, bias.data()};
-  accumulate(0, y, expand(bias, y.shape()));
+  const Dims& strides = bias.layout().strides;
+  if (std::count(strides.begin(), strides.end() - 1, 0) == y.rank() - 1 && strides[-1] == 1)
+    return {1, bias.data()};
+  accumulate(0, y, bias);
   return 1;
 }
 
@@ -69,7 +73,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor y = Tensor::empty(shape);                // […, P]
   if (y.count() > 0)
     PackedWeights::multiply_transposed(
-        matrix_of(rows.data(), rows), weight, start_from(bias, y),
+        matrix_of(rows.data(), rows), weight, start_from(added, y),
         Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]

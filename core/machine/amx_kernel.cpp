@@ -112,7 +112,7 @@ FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b,
   }
 }
 
-/// c = alpha a b + beta c for an a whose rows lie dense.
+/// c = alpha a b + added for an a whose rows lie dense.
 FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
                            Scalar alpha, Addend added, const Matrix& c) {
   shape_tiles();

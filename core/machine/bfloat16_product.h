@@ -15,7 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Whether products round floats now.
 bool products_round();
 
-/// Computes c = alpha a b + beta c, as `gemm` does, with the elements of a and b rounded to
+/// Computes c = alpha a b + added, as `gemm` does, with the elements of a and b rounded to
 /// bfloat16 (to nearest, ties to even; NaN and infinities stay). An element of c has the same bits
 /// whatever the sizes, the strides and the number of threads. A CPU that multiplies pairs of
 /// bfloat16 numbers faster than floats does that, and takes numbers below 1e-38 for 0. Others round
@@ -32,8 +32,8 @@ class RightFactor {
   /// Packs the matrix b.
   explicit RightFactor(const ConstMatrix& b);
 
-  /// Computes c = alpha a b + beta c, each element with the bits that `gemm` gave it when the
-  /// factor was made.
+  /// Computes c = alpha a b + added, each element with the bits that `gemm` gave it when the factor
+  /// was made.
   void gemm(Scalar alpha, const ConstMatrix& a, Addend added, const Matrix& c,
             Threads threads = Threads::one) const;
 

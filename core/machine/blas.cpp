@@ -106,12 +106,13 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
   });
 }
 
-/// c = alpha a b + beta c for a and b that have a BLAS form. One row or column of c goes to gemv:
+/// c = alpha a b + added for a and b that have a BLAS form. One row or column of c goes to gemv:
 /// gemm is as fast only on CPUs for which OpenBLAS has kernels for small matrices, and is 4 to 10
 /// times slower on others, or if the matrix is large.
-void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend added,
               const Matrix& c) {
-  if (multiply_thin(alpha, a, b, beta, c)) return;
+  if (multiply_thin(alpha, a, b, added, c)) return;
+  const Scalar beta = added.put_into(c);
   if (!blas_form(c)) {
     MatrixCopy product(c.rows, c.columns);
     multiply(alpha, a, b, 0, product.matrix);
@@ -165,7 +166,7 @@ int64_t strip_length(int64_t size) {
 constexpr int64_t inner_parts = 4;
 
 /// Makes a product of each part and adds them up in order.
-void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend added,
                        const Matrix& c) {
   MatrixCopy products(inner_parts * c.rows, c.columns);
   int64_t length = divide_up(a.columns, inner_parts);
@@ -175,9 +176,10 @@ void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
     multiply(alpha, a.columns_from(begin, count), b.rows_from(begin, count), 0, part(n));
   });
   parallel_ranges(c.rows, 32, [&](int64_t begin, int64_t end) {
+    const Matrix rows = c.rows_from(begin, end - begin);
+    const Scalar beta = added.put_into(rows);
     for (int64_t n = 0; n < inner_parts; ++n)
-      add_scaled(part(n).rows_from(begin, end - begin), n == 0 ? beta : 1,
-                 c.rows_from(begin, end - begin));
+      add_scaled(part(n).rows_from(begin, end - begin), n == 0 ? beta : 1, rows);
   });
 }
 
@@ -195,7 +197,6 @@ void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Ma
                     Threads threads) {
   if (!has_products(a, b, added, c)) return;
   if (is_for_panels(a, c)) return panel_gemm(alpha, a, b, added, c, threads);
-  const Scalar beta = added.put_into(c);
   if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
   std::optional<MatrixCopy> copy_of_a, copy_of_b;
   if (threads == Threads::all && is_worth_turning(a, b, c)) {
@@ -206,16 +207,16 @@ void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Ma
   if (!blas_form(a)) a = copy_of_a.emplace(a).matrix;
   if (!blas_form(b)) b = copy_of_b.emplace(b).matrix;
   if (threads == Threads::one) {
-    multiply(alpha, a, b, beta, c);
+    multiply(alpha, a, b, added, c);
   } else if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
-    multiply_in_parts(alpha, a, b, beta, c);
+    multiply_in_parts(alpha, a, b, added, c);
   } else if (c.rows >= c.columns) {
     parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {
-      multiply(alpha, a.rows_from(begin, end - begin), b, beta, c.rows_from(begin, end - begin));
+      multiply(alpha, a.rows_from(begin, end - begin), b, added, c.rows_from(begin, end - begin));
     });
   } else {
     parallel_ranges(c.columns, strip_length(c.columns), [&](int64_t begin, int64_t end) {
-      multiply(alpha, a, b.columns_from(begin, end - begin), beta,
+      multiply(alpha, a, b.columns_from(begin, end - begin), added.columns_from(begin),
                c.columns_from(begin, end - begin));
     });
   }

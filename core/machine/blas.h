@@ -40,7 +40,7 @@ struct Addend {
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
           Threads threads = Threads::one);
 
-/// Returns whether c = alpha a b + beta c has anything to multiply; where its sums are empty, it
+/// Returns whether c = alpha a b + added has anything to multiply; where its sums are empty, it
 /// sets c to what is added. Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without
 /// strides of 0.
 bool has_products(const ConstMatrix& a, const ConstMatrix& b, Addend added, const Matrix& c);
@@ -52,7 +52,7 @@ double multiplications(const ConstMatrix& a, const ConstMatrix& c);
 /// thread, and cutting the work up costs one microsecond.
 inline constexpr double worthwhile_products = 4e5;
 
-/// Computes c = alpha a b + beta c, and returns true, if c has few rows or few columns and the sums
+/// Computes c = alpha a b + added, and returns true, if c has few rows or few columns and the sums
 /// are over elements that lie side by side in a and in b. Such a product takes both where they lie;
 /// packing the larger one would take longer than to multiply it. Otherwise it does nothing.
 bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend added,

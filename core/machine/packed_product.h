@@ -121,8 +121,8 @@ struct Blocks {
 }  // namespace packed_product_parts
 
 /// One operand of a product in panels, all of it: those for one block of depths, then those for the
-/// next. Where a kernel takes numbers as they are, an a whose rows or columns lie dense stays where it
-/// is.
+/// next. Where a kernel takes numbers as they are, an a whose rows or columns lie dense stays where
+/// it is.
 template <class Element>
 class PackedOperand {
  public:

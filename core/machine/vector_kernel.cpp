@@ -51,7 +51,7 @@ HWY_INLINE void pack_dense_columns(const ConstMatrix& b, Scalar* panel) {
 /// Packs up to `width` columns of b into a panel; missing ones are 0.
 template <int64_t width>
 HWY_INLINE void pack_columns(const ConstMatrix& b, Scalar* panel) {
-  const bool dense = b.row_stride == 1 && b.column_stride != 1;
+  const bool dense = has_dense_columns(b);
   int64_t turned = 0;
   for (; dense && turned + 4 <= b.columns; turned += 4)
     pack_dense_columns<width, 4>(b.columns_from(turned, 4), panel + turned);
