@@ -37,7 +37,7 @@ template <class Number>
 std::optional<AftWeights<Number>> weights_of(const AftProblem& p, AftProducts::Pass pass) {
   AftWeights<Number> all{{p, kernel_of<Number>().rows}};
   std::atomic<bool> fit = true;
-  if (std::is_same_v<Number, float> && AftProducts::serve(p)) {
+  if (std::is_same_v<Number, float> && products_round() && AftProducts::serve(p)) {
     auto products = std::make_shared<AftProducts>(p, pass);
     fit = products->fit();
     all.products = std::move(products);

@@ -93,13 +93,16 @@ struct Inputs {
 struct Pass {
   Tensor y, dkey, dvalue, dbias;
 
-  explicit Pass(const Inputs& in, bool composed = false) {
+  /// `between` is called before the backward pass.
+  explicit Pass(const Inputs& in, bool composed = false,
+                const std::function<void()>& between = [] {}) {
     auto leaf = [](const Tensor& x) { return x.detach().require_gradient(); };
     Tensor key = leaf(in.key), value = leaf(in.value), bias = leaf(in.bias);
     Tape tape;
     AftBand band{bias, in.form.start, in.form.step};
     Visibility visible{{in.form.causal}, in.padding, nullptr};
     y = composed ? composed_aft(key, value, band, visible) : aft_mix(key, value, band, visible);
+    between();
     tape.backward(y, in.dy);
     dkey = key.gradient().detach();
     dvalue = value.gradient().detach();

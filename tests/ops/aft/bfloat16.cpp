@@ -60,6 +60,21 @@ TEST_CASE("aft_mix in bfloat16: wide bands are rounded, and narrow ones are not 
   }
 }
 
+TEST_CASE("aft_mix in bfloat16: gradients in floats after a forward pass in bfloat16") {
+  for (const Form& form : every_form(5, 160)) {
+    if (!is_wide(form, 165)) continue;
+    CAPTURE(form.name);
+    RandomValues random(186);
+    Inputs in(form, 2, 5, 160, 9, random);
+    Expected expected(in);
+    set_product_precision(Precision::bfloat16);
+    Pass pass(in, false, [] { set_product_precision(Precision::float32); });
+    CHECK(is_close(pass.dvalue, expected.dvalue, rounded));
+    CHECK(is_close(pass.dkey, expected.dkey, rounded, greatest(expected.key_terms)));
+    CHECK(is_close(pass.dbias, expected.dbias, rounded, greatest(expected.bias_terms)));
+  }
+}
+
 TEST_CASE("aft_mix in bfloat16: on every instruction set") {
   on_every_instruction_set([] {
     for (const Form& form : every_form(3, 40)) {
