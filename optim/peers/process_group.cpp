@@ -44,7 +44,7 @@ Tensor gather_rows(ProcessGroup& peers, const Tensor& part) {
        gather_numbers(peers, std::span<const Scalar>(part.values())))
     joined.insert(joined.end(), rows.begin(), rows.end());
   Dims shape = part.shape();
-  shape[0] = static_cast<int64_t>(joined.size()) / (part.count() / shape[0]);
+  shape[0] = static_cast<int64_t>(sums(peers, {static_cast<double>(shape[0])})[0]);
   return Tensor::from(shape, joined);
 }
 

@@ -63,8 +63,7 @@ Rows own_rows(const ProcessGroup& peers, int64_t rows);
 /// Returns the sum of each value over all peers, added in the order of the ranks.
 std::vector<double> sums(ProcessGroup& peers, const std::vector<double>& values);
 
-/// Returns the peers' parts of a tensor, joined along the first axis in the order of the ranks. No
-/// part may be empty.
+/// Returns the peers' parts of a tensor, joined along the first axis in the order of the ranks.
 Tensor gather_rows(ProcessGroup& peers, const Tensor& part);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

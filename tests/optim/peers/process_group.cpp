@@ -53,12 +53,14 @@ TEST_CASE("peers: sums are added in the order of the ranks") {
 
 TEST_CASE("peers: rows that are gathered are those of the whole") {
   RandomValues random(1);
-  Tensor whole = random.tensor({5, 3, 2});
-  for (int64_t size : {1, 2, 3, 5})
-    ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
-      Rows own = own_rows(peers, 5);
-      Tensor gathered = gather_rows(peers, slice(whole, 0, own.begin, own.end));
-      CHECK(gathered.shape() == whole.shape());
-      CHECK(gathered.values() == whole.values());
-    });
+  for (const Dims& shape : {Dims{5, 3, 2}, Dims{5, 0, 2}, Dims{2, 3}}) {
+    Tensor whole = random.tensor(shape);
+    for (int64_t size : {1, 2, 3, 5})
+      ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
+        Rows own = own_rows(peers, shape[0]);
+        Tensor gathered = gather_rows(peers, slice(whole, 0, own.begin, own.end));
+        CHECK(gathered.shape() == whole.shape());
+        CHECK(gathered.values() == whole.values());
+      });
+  }
 }
