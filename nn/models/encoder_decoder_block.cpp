@@ -18,7 +18,7 @@ const EncoderDecoderBlockConfig& checked(const EncoderDecoderBlockConfig& config
 /// Returns the cross-attention. It has biases where the mixer has.
 std::unique_ptr<Layer> cross_attention(EncoderDecoderBlockConfig config, Width width, Init values) {
   MultiHeadAttentionConfig cross{.attention_dropout = config.attention_dropout};
-  // Transformer-XL's own projections, whose field has another name, have no biases.
+  // Transformer-XL's field has another name: a cross-attention beside it always has biases.
   if (const bool* bias = find_field<bool>(config.mixer, "bias")) cross.bias = *bias;
   if (config.n_head) width.n_head = config.n_head;
   require(width.n_head.has_value(), config.type, ": n_head is missing, and the mixer has none");
@@ -34,14 +34,17 @@ struct SourceCache : CacheOf<SourceCache> {
   /// A source stays as it is, whatever its targets forget.
   void forget_newest(int64_t) override {}
 
-  /// Keeps the source of each row. As long as all stay in their order, nothing is copied.
+  /// Keeps the source of each row. Where groups of rows still share one, it is kept once for each;
+  /// as long as all stay in their order, nothing is copied.
   void reorder(const std::vector<int64_t>& members) override {
     if (rows == 0) return;
     int64_t B = heads.key.size(0), each = rows / B;
-    std::vector<int64_t> kept;
-    for (size_t n = 0; n < members.size(); n += static_cast<size_t>(each))
-      kept.push_back(members[n] / each);
+    auto source = [&](int64_t n) { return members[n] / each; };
     rows = std::ssize(members);
+    bool shared = rows % each == 0;
+    for (int64_t n = 0; n < rows; ++n) shared = shared && source(n) == source(n - n % each);
+    std::vector<int64_t> kept;
+    for (int64_t n = 0; n < rows; n += shared ? each : 1) kept.push_back(source(n));
     bool ascending =
         std::adjacent_find(kept.begin(), kept.end(), std::greater_equal()) == kept.end();
     if (ascending && std::ssize(kept) == B) return;
@@ -72,8 +75,9 @@ Tensor CrossAttention::forward(const Tensor& x, const Past& past, Context& conte
   }
   cache->rows = x.size(0);
   int64_t B = cache->heads.key.size(0), T = x.size(1);
-  require(cache->rows % B == 0, EncoderDecoderBlockConfig::type, ": ", cache->rows, " rows for ", B,
-          " sources, expected a multiple");
+  require(B == 0 ? cache->rows == 0 : cache->rows % B == 0, EncoderDecoderBlockConfig::type, ": ",
+          cache->rows, " rows for ", B, " sources, expected a multiple");
+  if (B == 0) return x;
   // To the attention, several rows of one source are just more queries of that source.
   Tensor queries = reshape(x, {B, cache->rows / B * T, x.size(2)});  // [B, N/B·T, C]
   Context own = outer.with_padding(cache->padding);

@@ -38,7 +38,7 @@ struct FedTokens : CacheOf<FedTokens> {
     if (rows.empty()) rows.resize(B);
     require(std::ssize(rows) == B, name, ": a batch of ", B, " for a State of ", rows.size(),
             " members");
-    Tokens all{{B, std::ssize(rows[0]) + T}, {}};
+    Tokens all{{B, (rows.empty() ? 0 : std::ssize(rows[0])) + T}, {}};
     for (int64_t b = 0; b < B; ++b) {
       auto& row = rows[b];
       row.insert(row.end(), tokens.values.begin() + b * T, tokens.values.begin() + (b + 1) * T);

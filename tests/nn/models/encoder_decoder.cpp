@@ -183,6 +183,32 @@ TEST_CASE("targets fed in pieces, several for a source, reordered and cut, are t
   }
 }
 
+TEST_CASE("rows of different sources may change places, and there may be none") {
+  for (const TranslatorRow& row : translator_rows()) {
+    CAPTURE(row.json);
+    RandomValues random(119);
+    EncoderDecoder model = row.make(random);
+    Context context;
+    std::unique_ptr<Cache> all = model.make_cache(
+        model.encode(padded(random_sequences(2, 5, 6, 120)), context));
+    Tokens before = random_tokens(4, 2, 6, 121), after = random_tokens(4, 1, 6, 122);
+    model.decode(before, *all, context);
+    std::unique_ptr<Cache> mixed = all->clone();
+    Tensor whole = model.decode(after, *all, context);
+    for (const std::vector<int64_t>& members :
+         {std::vector<int64_t>{0, 2}, {0, 2, 1, 3}, {3, 2, 1, 0}, {2}, {0, 1, 1, 2, 3}}) {
+      std::unique_ptr<Cache> cache = mixed->clone();
+      cache->reorder(members);
+      Tokens next{{std::ssize(members), 1}, {}};
+      for (int64_t member : members) next.values.push_back(after.values[member]);
+      CHECK(relative_error(model.decode(next, *cache, context), members_of(whole, members)) <=
+            exactness);
+    }
+    std::unique_ptr<Cache> none = model.make_cache(model.encode({{{0, 5}, {}}}, context));
+    CHECK(model.decode({{0, 1}, {}}, *none, context).shape()[0] == 0);
+  }
+}
+
 TEST_CASE("an encoder-decoder has as many parameters as its closed form says") {
   for (const TranslatorRow& row : translator_rows()) {
     CAPTURE(row.json);

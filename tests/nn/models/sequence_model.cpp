@@ -93,6 +93,7 @@ TEST_CASE("sequence model: what a default cache refuses") {
   CHECK(refusal([&] {
           model({{3}, {0, 1, 2}}, *cache, context);
         }) == "own: tokens [3], expected [B, T]");
+  CHECK(model(Tokens{{0, 3}, {}}, *model.make_cache(), context).shape() == Dims{0, 3, vocab_size});
   CHECK(refusal([&] { cache->reorder({0, 2}); }) == "reorder: member 2, expected 0 to 1");
   Tape tape;
   CHECK(refusal([&] { model(tokens, *cache, context); }) ==
