@@ -56,15 +56,18 @@ void PrefilledPrompt::feed(std::span<const int32_t> tokens) {
     fed_ = 0;
     tokens = text_;
   }
-  fed_ += std::ssize(tokens);
   // In pieces, a long text needs no score matrix that is long on both sides, and its tokens do not
   // see much further back than those that follow it.
-  auto longest = static_cast<size_t>(std::clamp<int64_t>(options_.mem_len, 1, 256));
+  const auto longest = std::clamp<int64_t>(options_.mem_len, 1, 256), most = model_.max_keys();
   Context context;
   Tensor logits;
   while (!tokens.empty()) {
-    std::span piece = tokens.first(std::min(longest, tokens.size()));
+    // A piece and what the cache keeps must not be more keys than the model takes.
+    const int64_t kept = std::min({fed_, options_.mem_len, most - 1});
+    const int64_t length = std::min({longest, most - kept, std::ssize(tokens)});
+    std::span piece = tokens.first(static_cast<size_t>(length));
     tokens = tokens.subspan(piece.size());
+    fed_ += length;
     Tokens batch{{1, std::ssize(piece)}, {piece.begin(), piece.end()}};
     logits = model_(batch, *cache_, context);  // [1, T, V]
   }

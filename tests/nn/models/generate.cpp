@@ -123,6 +123,25 @@ TEST_CASE("generate: of a prompt beyond the learned positions the last half bloc
   CHECK(generate(one, prompt, greedy_options(1)) == generate(one, {1}, greedy_options(1)));
 }
 
+TEST_CASE("generate: a prompt may be longer than what a layer has positions for") {
+  Random random{.seed = 3};
+  LanguageModel model(tiny(RelativeMultiHeadAttentionConfig{.max_positions = 6}), random);
+  Text prompt(40);
+  for (size_t n = 0; n < prompt.size(); ++n) prompt[n] = static_cast<int32_t>(n * n % 11);
+  // One token at a time, the cache drops the oldest.
+  std::unique_ptr<Cache> cache = model.make_cache();
+  Context context;
+  std::vector<Scalar> logits;
+  for (int32_t token : prompt) logits = model({{1, 1}, {token}}, *cache, context).values();
+  const int64_t likeliest = std::max_element(logits.begin(), logits.end()) - logits.begin();
+  CHECK(generate(model, prompt, greedy_options(1)) == Text{static_cast<int32_t>(likeliest)});
+  for (int64_t mem_len : {0, 1, 4, 5, 6, 7, 20}) {
+    GenerateOptions options = greedy_options(3);
+    options.mem_len = mem_len;
+    CHECK(generate(model, prompt, options).size() == 3);
+  }
+}
+
 TEST_CASE("generate: mem_len bounds what is remembered") {
   LanguageModel model = transformer_xl();
   GenerateOptions options = greedy_options(20);
