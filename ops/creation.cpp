@@ -14,8 +14,8 @@ Tensor randn(const Dims& shape, Random& random) {
 }
 
 Tensor arange(double begin, double end, double step) {
-  double count = std::ceil((end - begin) / step);
-  require(step != 0 && 0 <= count && count < 0x1p53, "arange: ", begin, " to ", end, " by ", step,
+  double steps = (end - begin) / step, count = std::ceil(steps);
+  require(step != 0 && 0 <= steps && count < 0x1p53, "arange: ", begin, " to ", end, " by ", step,
           ", expected numbers, and a step towards the end");
   Tensor x = Tensor::empty({static_cast<int64_t>(count)});
   for (int64_t n = 0; n < x.count(); ++n)

@@ -39,8 +39,9 @@ double gradient_check(const std::function<Tensor()>& f, const std::vector<Tensor
       };
       double quotient = difference_quotient(at, step);
       *element = value;
-      double error = std::abs(quotient - static_cast<double>(x.gradient().data()[n]));
-      worst = std::isnan(error) ? error : std::max(worst, error / (1 + std::abs(quotient)));
+      double error = std::abs(quotient - static_cast<double>(x.gradient().data()[n])) /
+                     (1 + std::abs(quotient));
+      worst = std::isnan(error) ? error : std::max(worst, error);
     }
   }
   return worst;

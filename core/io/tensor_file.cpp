@@ -31,10 +31,11 @@ std::string enumerated(const std::vector<std::string>& names) {
   return names.size() <= most ? list : text(list, " and ", names.size() - most, " more");
 }
 
-/// Returns the bytes as values of T. Throws when the tensor has another type than `dtype`.
+/// Returns the bytes as values of T. Throws when the tensor has another type than `dtype`, or not
+/// as many bytes as its shape takes.
 template <class T>
 std::vector<T> values_of(const std::string& name, const StoredTensor& stored, DType dtype) {
-  check_dtype(name, stored, dtype);
+  check_stored(name, stored, stored.shape, dtype);
   std::vector<T> values(stored.bytes.size() / sizeof(T));
   std::copy(stored.bytes.begin(), stored.bytes.end(),
             std::as_writable_bytes(std::span(values)).begin());

@@ -46,6 +46,8 @@ TEST_CASE("arange stops before its end") {
 TEST_CASE("arange refuses what leads nowhere") {
   const std::string expected = ", expected numbers, and a step towards the end";
   CHECK(refusal([] { arange(3, 0); }) == "arange: 3 to 0 by 1" + expected);
+  CHECK(refusal([] { arange(5, 4.5); }) == "arange: 5 to 4.5 by 1" + expected);
+  CHECK(refusal([] { arange(4.5, 5, -1); }) == "arange: 4.5 to 5 by -1" + expected);
   CHECK(refusal([] { arange(0, 3, 0); }) == "arange: 0 to 3 by 0" + expected);
   CHECK(refusal([] { arange(0, 3, -1); }) == "arange: 0 to 3 by -1" + expected);
   CHECK(refusal([] { arange(static_cast<double>(not_a_number)); }) ==

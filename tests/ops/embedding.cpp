@@ -56,6 +56,16 @@ TEST_CASE("embedding: a repeated token gathers all its gradients, an unused one 
   CHECK(weight.gradient().values() == std::vector<Scalar>{3, 4, 0, 0, 13, 16});
 }
 
+TEST_CASE("embedding: a table that is frozen after the forward pass gets no gradient") {
+  Tensor weight = Tensor::zeros({3, 2}).require_gradient(), x = Tensor::zeros({2}).require_gradient();
+  Tape tape;
+  Tensor y = embedding(weight, {{2}, {2, 0}}) + x;
+  weight.require_gradient(false);
+  tape.backward(y, Tensor::full({2, 2}, 1));
+  CHECK_FALSE(weight.gradient().defined());
+  CHECK(x.gradient().values() == std::vector<Scalar>{2, 2});
+}
+
 TEST_CASE("embedding has the same gradient bits whatever the number of threads") {
   RandomValues random(5);
   Tensor weight = random.tensor({100, 7}).require_gradient();

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "core/accumulate.h"
 #include "core/tape.h"
@@ -53,6 +54,9 @@ TEST_CASE("gradient_check finds one element that is wrong, and a NaN") {
   CHECK(gradient_check([&] { return wrong_sine(x, 0); }, {x}) < right);
   CHECK(std::isnan(gradient_check([&] { return wrong_sine(x, not_a_number); }, {x})));
   CHECK(gradient_check([&] { return x * x.detach(); }, {x}) > 0.01);  // half of the gradient
+  // Half a step on, this is infinite.
+  Tensor edge = Tensor::full({1}, std::log(std::numeric_limits<Scalar>::max()) * Scalar(0.999999));
+  CHECK_FALSE(gradient_check([&] { return exp(edge); }, {edge}) < right);
 }
 
 TEST_CASE("gradient_check leaves the values as they were, and the gradients of one pass") {

@@ -34,6 +34,12 @@ TEST_CASE("tensor file: another type is refused by the tensor's name") {
   CHECK(refusal([&] {
           loaded_tokens("t", {DType::i32, {0}, {}});
         }) == R"(tensor "t": I32, expected I64)");
+  CHECK(refusal([&] {
+          loaded_mask("m", {DType::boolean, {3}, std::vector<std::byte>(4)});
+        }) == R"(tensor "m": 4 bytes, expected 3)");
+  CHECK(refusal([&] {
+          loaded_tokens("t", {DType::i64, {1}, std::vector<std::byte>(13)});
+        }) == R"(tensor "t": 13 bytes, expected 8)");
   StoredTensor large{DType::i64, {1}, std::vector<std::byte>(8, std::byte{0x7f})};
   CHECK(refusal([&] { loaded_tokens("t", large); }) ==
         R"(tensor "t": a token of 9187201950435737471, expected one of 32 bits)");
