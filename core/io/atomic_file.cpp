@@ -48,6 +48,11 @@ void write_file_atomically(const std::string& path,
   });
 }
 
+void write_file_atomically(const std::string& path, std::string_view text) {
+  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  write_file_atomically(path, std::span(&bytes, 1));
+}
+
 void remove_abandoned_files(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path_of(folder), ignored))

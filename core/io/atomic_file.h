@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace shiftgrad {
 
@@ -14,6 +15,8 @@ namespace shiftgrad {
 /// file, and when it is a link to nothing; the text begins with the path.
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces);
+/// Writes a text so.
+void write_file_atomically(const std::string& path, std::string_view text);
 
 /// Removes the temporary files in the folder whose writers were killed. A writer holds a lock
 /// (flock) on its file, so that other machines and containers too can see that it is alive. Where

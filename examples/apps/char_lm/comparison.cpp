@@ -86,8 +86,7 @@ std::string markdown(const std::vector<ComparedModel>& models) {
 void write_csv(const std::filesystem::path& path, const std::vector<ComparedModel>& models) {
   std::string table = csv_line(titles);
   for (const ComparedModel& model : models) table += csv_line(cells(model));
-  std::span<const std::byte> bytes = std::as_bytes(std::span(table));
-  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
+  shiftgrad::write_file_atomically(path, table);
 }
 
 std::string picture_of(const std::vector<ComparedModel>& models) {

@@ -9,22 +9,11 @@
 #include "examples/apps/draw/finite.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
+#include "optim/batches.h"
 
 namespace char_lm {
 
-using shiftgrad::Tokens;
-
-namespace {
-
-/// Returns a row of `length` tokens from each of `begins` on.
-Tokens rows(std::span<const int32_t> text, std::span<const int64_t> begins, int64_t length) {
-  Tokens cut{{std::ssize(begins), length}, {}};
-  for (int64_t begin : begins)
-    cut.values.insert(cut.values.end(), text.begin() + begin, text.begin() + begin + length);
-  return cut;
-}
-
-}  // namespace
+using shiftgrad::rows_at;
 
 std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
                                    std::span<const int32_t> text,
@@ -36,14 +25,14 @@ std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
   shiftgrad::Context context;
   std::vector<double> losses;
   while (!positions.empty()) {
-    std::span<const int64_t> targets = positions.first(std::min(most, positions.size()));
-    positions = positions.subspan(targets.size());
-    std::vector<int64_t> begins;
-    for (int64_t target : targets) begins.push_back(target - length);
+    const size_t count = std::min(most, positions.size());
+    const std::vector<int64_t> targets(positions.begin(), positions.begin() + count);
+    positions = positions.subspan(count);
     shiftgrad::Tensor logits =
-        model(rows(text, begins, length), shiftgrad::Memory(), context).logits;  // [B, length, V]
-    logits = slice(logits, 1, length - 1, length);                               // [B, 1, V]
-    std::vector<double> found = token_losses(logits, rows(text, targets, 1));
+        model(rows_at(text, targets, -length, 0), shiftgrad::Memory(), context)
+            .logits;                                // [B, length, V]
+    logits = slice(logits, 1, length - 1, length);  // [B, 1, V]
+    std::vector<double> found = token_losses(logits, rows_at(text, targets, 0, 1));
     losses.insert(losses.end(), found.begin(), found.end());
     if (progress) progress(std::ssize(losses) * length);
   }

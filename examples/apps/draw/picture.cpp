@@ -182,8 +182,7 @@ void check_picture_path(const std::string& path) {
 }
 
 void write_picture(const std::string& path, const std::string& svg) {
-  std::span<const std::byte> bytes = std::as_bytes(std::span(svg));
-  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
+  shiftgrad::write_file_atomically(path, svg);
   std::cout << "wrote " << path << std::endl;
 }
 

@@ -32,8 +32,7 @@ std::string lines_up_to(const std::string& path, int64_t step) {
 
 void drop_lines_after(const std::string& path, int64_t step) {
   std::string kept = lines_up_to(path, step);
-  std::span<const std::byte> bytes = std::as_bytes(std::span(kept));
-  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
+  shiftgrad::write_file_atomically(path, kept);
 }
 
 }  // namespace

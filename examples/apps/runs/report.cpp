@@ -81,8 +81,7 @@ void write_report(const std::string& file, const std::string& program,
   shiftgrad::require(static_cast<double>(page.size()) < most_bytes, "the report would have ",
                      std::round(static_cast<double>(page.size()) / 1e5) / 10,
                      " MB, expected less than 3; fewer runs make it smaller");
-  std::span<const std::byte> bytes = std::as_bytes(std::span(page));
-  shiftgrad::write_file_atomically(file, std::span(&bytes, 1));
+  shiftgrad::write_file_atomically(file, page);
   if (moment != Moment::training) std::cout << "wrote " << file << std::endl;
 }
 
