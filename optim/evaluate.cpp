@@ -105,7 +105,7 @@ void evaluate_with_memory(Scorer& scorer) {
   // Tokens that are fed again are not memory for the segment that they are fed with.
   std::unique_ptr<Cache> cache;
   if (!starts_anew(config, scorer.model))
-    cache = scorer.model.make_cache(config.mem_len + config.ext_len);
+    cache = scorer.model.make_cache(std::min(config.mem_len, scorer.predictable()) + config.ext_len);
   read_streams(scorer, streams, 0, length, cache.get());
   if (own.end < B) return;
   // The last stream continues to the end of the text.
@@ -133,7 +133,7 @@ void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   int64_t most = streams ? model.max_length() : model.max_keys();
   require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
           " tokens in a row, but the model has ", most, " positions");
-  int64_t keys = std::min(in_a_row, mem_len + ext_len + tgt_len);
+  int64_t keys = std::min(in_a_row, std::min(mem_len, tokens) + ext_len + tgt_len);
   require(!streams || keys <= model.max_keys(), "evaluate: a memory of ", mem_len, " and ", tgt_len,
           " tokens make ", keys, " keys, but the model has ", model.max_keys(), " positions");
 }

@@ -128,11 +128,12 @@ void Vocabulary::number_tokens() {
   for (int32_t token = 0; token < size(); ++token) token_of_code_[codes_[token]] = token;
 }
 
-std::string Vocabulary::unknown_characters(std::string_view text, size_t first) const {
+std::string Vocabulary::unknown_characters(std::string_view text, const std::string& source,
+                                           size_t first) const {
   constexpr size_t most = 20;
   std::set<int32_t> found;
   std::string list;
-  for_each_code(unit_, text, "encode", [&](int32_t code, size_t place) {
+  for_each_code(unit_, text, source, [&](int32_t code, size_t place) {
     if (knows(code)) return;
     Utf8 character = found_at(text, place).character;
     bool whole = character.kind == Utf8::Kind::whole;
@@ -151,8 +152,8 @@ std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string
   tokens.reserve(count_codes(unit_, text));
   for_each_code(unit_, text, source, [&](int32_t code, size_t) {
     if (!knows(code))
-      fail(source, ": the model does not know ", unknown_characters(text, tokens.size() + 1),
-           remedy);
+      fail(source, ": the model does not know ",
+           unknown_characters(text, source, tokens.size() + 1), remedy);
     tokens.push_back(token_of_code_[code]);
   });
   return tokens;

@@ -61,7 +61,9 @@ class Vocabulary {
     return code < std::ssize(token_of_code_) && token_of_code_[static_cast<size_t>(code)] >= 0;
   }
   /// Returns the message about the text's unknown characters, the first of which is number `first`.
-  std::string unknown_characters(std::string_view text, size_t first) const;
+  /// `source` names the text in an error.
+  std::string unknown_characters(std::string_view text, const std::string& source,
+                                 size_t first) const;
 
   TextUnit unit_;
   std::vector<int32_t> codes_;

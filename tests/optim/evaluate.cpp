@@ -101,6 +101,8 @@ TEST_CASE("evaluate: enough memory shows everything") {
   double expected = naive_nats(model, text, [](int64_t) { return 0; });
   for (int64_t T : {1, 6, 39, 50}) {
     CHECK(std::abs(evaluate(model, text, {.tgt_len = T, .mem_len = 39}).nats - expected) < near);
+    EvaluationConfig all{.tgt_len = T, .mem_len = unlimited, .ext_len = 2};
+    CHECK(std::abs(evaluate(model, text, all).nats - expected) < near);
     EvaluationConfig fed_again{.tgt_len = T, .mem_len = 0, .ext_len = 39};
     CHECK(std::abs(evaluate(model, text, fed_again).nats - expected) < near);
   }

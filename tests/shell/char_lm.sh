@@ -151,6 +151,13 @@ own_mode transformer_xl --mode memory --tgt_len 8 --mem_len 8 --ext_len 0 --clam
 runs eval transformer --mode sliding
 runs eval transformer_xl --mode chunks
 runs eval transformer_xl --mem_len 32 --tgt_len 4 --ext_len 4 --clamp_len 6
+# After a first block that is fed again whole, the memory is empty; it is saved and read all the same.
+runs train $(without max_iters $tiny) --model transformer_xl --ext_len 8 --max_iters 1 --out_dir fed_again
+runs train --resume --max_iters 2 --out_dir fed_again
+# A prompt may be longer than a model has positions.
+printf '%0300d' 0 | sed 's/0/ line/g' > prompt
+runs train $(without max_iters $tiny) --model labml --max_iters 2 --out_dir any --overwrite
+runs generate any --prompt_file prompt --mem_len 10 --length 3
 # A window sees as many tokens of memory as it needs, however the text is cut.
 runs eval transformer_xl --window 4 --mem_len 3 --tgt_len 1
 head -n 4 output > narrow
@@ -245,8 +252,11 @@ printf line > short
 refuses 'a text of 1 tokens' eval transformer --data short
 refuses '--mode exact, expected memory, chunks or sliding' eval transformer --mode exact
 refuses "--clamp_len: the model's attention has no clamp_len" eval transformer --clamp_len 4
-runs train $(without max_iters $tiny) --model local_rnn --max_iters 2 --out_dir any --overwrite
-refuses "--window: the model's attention has no window" eval any --window 4
+for model in local_rnn r_transformer; do
+  runs train $(without max_iters $tiny) --model $model --max_iters 2 --out_dir any --overwrite
+  refuses "--window: the model's attention has no window" eval any --window 4
+done
+refuses '--ext_len 8: expected 0 with --mode chunks' eval transformer_xl --mode chunks --ext_len 8
 refuses 'but the model has 8 positions' eval transformer --tgt_len 9
 refuses '--mem_len 4: the model has absolute positions, which start anew in each block, expected 0' \
   eval transformer --mem_len 4

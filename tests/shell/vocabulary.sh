@@ -23,6 +23,9 @@ refuses '--vocab_from: --vocab all_bytes has all bytes already' \
 # --- vocab_from takes the vocabulary of a text, or of a run.
 # shellcheck disable=SC2086
 runs train --data text $tiny --vocab characters --vocab_from german --out_dir prepared
+# The same command goes on with --resume, though the checkpoint has the whole path.
+# shellcheck disable=SC2086
+runs train --data text $tiny --vocab characters --vocab_from german --lr_decay_iters 0 --out_dir prepared --resume
 characters=$(python3 -c 'print(len(set(open("german", encoding="utf-8").read())))')
 runs inspect prepared
 prints "^vocabulary +$characters characters$"

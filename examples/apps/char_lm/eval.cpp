@@ -47,6 +47,9 @@ EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& tra
   config.ext_len = flags.ext_len.value_or(config.ext_len);
   if (config.ext_len > 0) config.mode = EvaluationMode::memory;
   if (flags.mode) config.mode = shiftgrad::value_named<EvaluationMode>(*flags.mode);
+  int64_t fed_again = flags.ext_len.value_or(0);
+  require(fed_again == 0 || config.mode == EvaluationMode::memory, "--ext_len ", fed_again,
+          ": expected 0 with --mode ", config.mode);
   config.tgt_len = flags.tgt_len.value_or(config.tgt_len);
   config.batch_size = flags.batch_size.value_or(config.mode == EvaluationMode::memory ? 1 : 64);
   return config;
@@ -68,8 +71,7 @@ void check_positions(const EvaluationConfig& config, const SavedRun& run,
 void write_losses(const std::string& path, const std::vector<double>& losses) {
   std::string lines;
   for (double loss : losses) lines += fixed(loss, 6) + '\n';
-  std::span<const std::byte> bytes = std::as_bytes(std::span(lines));
-  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
+  shiftgrad::write_file_atomically(path, lines);
 }
 
 /// Sets a field of the mixer, on which no weight depends.
@@ -83,7 +85,8 @@ void set_field(shiftgrad::LanguageModelConfig& model, std::string_view name, Val
       found = true;
     }
   };
-  shiftgrad::fields_of(model.mixer, set);
+  if (model.block == shiftgrad::BlockType::transformer_block)
+    shiftgrad::fields_of(model.mixer, set);
   require(found, "--", name, ": the model's attention has no ", name);
 }
 

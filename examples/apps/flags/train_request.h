@@ -67,6 +67,7 @@ std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
                                   Load load, Make make) {
   std::unique_ptr<Training> training;
   Flags flags = request.flags;
+  flags.resolve_defaults();
   auto new_folder = [&] {
     return new_run_folder(flags.out_dir, request.overwrite, ", --resume continues it", peers);
   };
@@ -85,7 +86,6 @@ std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
     flags.resolve_defaults();
     training = make(flags, &saved, new_folder);
   } else {
-    flags.resolve_defaults();
     training = make(flags, nullptr, new_folder);
   }
   training->check_peers();

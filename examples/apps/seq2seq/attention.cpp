@@ -47,7 +47,9 @@ Command::Work prepare(const AttentionFlags& flags) {
       flags.target.empty() ? translator.translate({source}, 0).front() : flags.target;
   require(!target.empty(), "--source ", flags.source,
           ": the model's translation is empty, expected --target");
-  std::vector<int32_t> tokens = tokens_of("--target", target, run.target_symbols, longest - 1);
+  std::vector<int32_t> tokens =
+      tokens_of(flags.target.empty() ? "--source: its translation" : "--target", target,
+                run.target_symbols, longest - 1);
   std::vector<std::string> columns = split(flags.source, run.source_symbols.unit());
   std::vector<std::string> rows = rows_of(target, run.target_symbols.unit());
   std::string out =

@@ -86,8 +86,7 @@ void write_predictions(const std::string& path, const std::vector<Example>& list
   std::string lines;
   for (size_t n = 0; n < list.size(); ++n)
     lines += list[n].source + '\t' + targets[n] + '\t' + list[n].references.front() + '\n';
-  std::span<const std::byte> bytes = std::as_bytes(std::span(lines));
-  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
+  shiftgrad::write_file_atomically(path, lines);
 }
 
 void print(const Scores& scores, int64_t tokens, double seconds) {

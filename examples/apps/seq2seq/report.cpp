@@ -60,6 +60,8 @@ common::AttentionExample alignment_of(const ReportedRun& run, const std::string&
   std::string target = run.translator->translate({read.tokens}, 0).front();
   const Symbols& symbols = run.saved->target_symbols;
   Line written = read_line(target, symbols, run.saved->flags.model.max_len);
+  require(!written.error || target.empty(), source, ": its translation: ",
+          written.error.value_or(""));
   auto maps = alignments(run.translator->model(), read.tokens, written.tokens, true);
   return {source + " → " + target, rows_of(target, symbols.unit()),
           split(source, run.saved->source_symbols.unit()), maps};

@@ -128,6 +128,9 @@ TEST_CASE("Vocabulary: what is not UTF-8 is refused with its place") {
   CHECK(refusal([] {
           vocabulary_of(TextUnit::character, "a").encode("a\x80", "x");
         }).starts_with("x: not UTF-8: 0x80 at offset 1"));
+  CHECK(refusal([] {
+          vocabulary_of(TextUnit::character, "a").encode("ab\x80", "x");
+        }).starts_with("x: not UTF-8: 0x80 at offset 2"));
   // A lone continuation, overlong forms, surrogates, beyond Unicode, and characters cut short.
   const std::string forms[] = {
       "\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xED\xBF\xBF", "\xF4\x90\x80\x80",
