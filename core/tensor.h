@@ -82,7 +82,8 @@ class Tensor {
   /// gradient would end there. PyTorch: requires_grad_.
   Tensor require_gradient(bool required = true) const;
   /// Returns the gradient at this layout, or an undefined tensor when nothing has been accumulated
-  /// there.
+  /// there. A part with gaps, such as some columns of a matrix, may get 0 instead, when something
+  /// has been accumulated in between.
   Tensor gradient() const;
   /// Forgets the gradient at this layout; other views of the storage keep theirs. The buffer is
   /// kept for the next one. A part with gaps, such as some columns of a matrix, has a gradient of 0

@@ -53,10 +53,10 @@ struct Layer : StatefulModule {
 
   /// Returns a cache that has seen nothing and will keep at most `limit` tokens. A call with it
   /// gives what `forward` gives with a memory of the last `limit` tokens fed before. Older tokens
-  /// are forgotten, and positions count from the oldest token kept. (Rotary positions count from
-  /// the start; their differences are the same.) A layer keeps fewer tokens if it cannot see that
-  /// far, and none if sums or hidden states stand for them. In a block, the limit holds for each
-  /// layer that remembers.
+  /// are forgotten, and positions count from the oldest token kept. (Rotary positions and chunks
+  /// count from the start; the differences of positions are the same.) A layer keeps fewer tokens
+  /// if it cannot see that far, and none if sums or hidden states stand for them. In a block, the
+  /// limit holds for each layer that remembers.
   virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const = 0;
   [[deprecated("renamed make_cache")]] std::unique_ptr<Cache> start(
       int64_t limit = unlimited) const {

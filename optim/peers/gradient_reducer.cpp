@@ -8,7 +8,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Returns the parameter's gradient, or an undefined tensor if there is none.
+/// Returns the parameter's gradient, or nothing if there is none.
 std::span<Scalar> gradient_of(const Parameter& parameter) {
   Tensor gradient = parameter.value.gradient();
   if (!gradient.defined()) return {};

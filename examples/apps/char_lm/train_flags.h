@@ -24,7 +24,7 @@ struct TrainFlags {
   shiftgrad::Precision precision = shiftgrad::Precision::float32;
   int threads = 0;
 
-  /// Hyperparameters of the trainer that follow from the model's flags; see `settle`.
+  /// Hyperparameters of the trainer that follow from the model's flags; see `resolve_defaults`.
   static inline const std::set<std::string> decided_by_model = {"batches", "block_size", "mem_len"};
 
   /// Calls flag(value, field) for each flag. This is the only list of them.
