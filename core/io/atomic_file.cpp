@@ -49,7 +49,7 @@ void write_file_atomically(const std::string& path,
 }
 
 void write_file_atomically(const std::string& path, std::string_view text) {
-  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  std::span<const std::byte> bytes = std::as_bytes(std::span(text.data(), text.size()));
   write_file_atomically(path, std::span(&bytes, 1));
 }
 

@@ -63,8 +63,8 @@ void PrefilledPrompt::feed(std::span<const int32_t> tokens) {
   Tensor logits;
   while (!tokens.empty()) {
     // A piece and what the cache keeps must not be more keys than the model takes.
-    const int64_t kept = std::min({fed_, options_.mem_len, most - 1});
-    const int64_t length = std::min({longest, most - kept, std::ssize(tokens)});
+    const int64_t kept = std::min<int64_t>({fed_, options_.mem_len, most - 1});
+    const int64_t length = std::min<int64_t>({longest, most - kept, std::ssize(tokens)});
     std::span piece = tokens.first(static_cast<size_t>(length));
     tokens = tokens.subspan(piece.size());
     fed_ += length;

@@ -47,7 +47,9 @@ LanguageModel as_transformer_xl(const LanguageModel& model, ModelFlags& flags) {
 
 LanguageModel as_aft_full(const LanguageModel& model, ModelFlags& flags) {
   LanguageModel converted = to_aft_full(model);
-  auto& mixer = std::get<shiftgrad::AftConfig>(converted.config.mixer);
+  auto mixer = std::get<shiftgrad::AftConfig>(converted.config.mixer);
+  // To the flags, no rank means the usual one.
+  mixer.factor_rank = 0;
   flags.mixer.take_from(mixer);
   return converted;
 }
