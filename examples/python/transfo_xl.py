@@ -88,11 +88,15 @@ class TransfoXL(nn.Module):
             x = x.masked_scatter(inside[..., None], functional.embedding(tokens[inside] - begin, table) @ projection.T)
         return x * self.C ** 0.5
 
+    def _check(self, name, tokens):
+        """Raises a ValueError unless the vocabulary has all of the tokens."""
+        if tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < self.clusters[-1][1]:
+            raise ValueError(f"TransfoXL: {name} from {int(tokens.min())} to {int(tokens.max())}, expected 0 to "
+                             f"{self.clusters[-1][1] - 1}")
+
     def forward(self, tokens, memory=None):
         """Returns the last block's output [B, T, C], and the memory behind these tokens."""
-        if tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < self.clusters[-1][1]:
-            raise ValueError(f"TransfoXL: tokens from {int(tokens.min())} to {int(tokens.max())}, expected 0 to "
-                             f"{self.clusters[-1][1] - 1}")
+        self._check("tokens", tokens)
         x = self.embed(tokens)
         if memory is None:
             memory = x.new_zeros(len(self.blocks), len(tokens), self.mem_len, self.C)
@@ -119,6 +123,7 @@ class TransfoXL(nn.Module):
 
     def losses(self, tokens, targets, memory=None):
         """Returns the losses [B, T] of the targets [B, T] in nats, and the memory. Only clusters with a target cost."""
+        self._check("targets", targets)
         x, memory = self(tokens, memory)
         head = self._logits(x, 0).log_softmax(-1)
         first = self.clusters[0][1]

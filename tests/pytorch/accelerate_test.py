@@ -179,6 +179,9 @@ class SameResults(unittest.TestCase):
         audio = randn(B, 2 * T, 8)
         heard = parakeet_encoder()(audio).last_hidden_state.shape[1]
         self.assertEqual(kernel_calls_at(parakeet_encoder(), lambda model: model(audio)), {B * H * heard**2: L})
+        # Trainer tells every model that takes more names how many targets a batch has.
+        told = lambda model: model(audio, num_items_in_batch=torch.tensor(3))
+        self.assertEqual(kernel_calls_at(parakeet_encoder(), told), {B * H * heard**2: L})
 
     def test_short_steps(self):
         """A token after others has as many scores as there are keys, and layers share a bias across the limit."""
@@ -645,6 +648,14 @@ class Whole(unittest.TestCase):
             self.assertTrue(torch.equal(run(model), expected))
             self.assertEqual(sg.restore(model), [])
             self.assertEqual(sg.accelerate(model), replaced)
+        model = parakeet_encoder()
+        sg.accelerate(model)
+        attention = model.layers[1].self_attn
+        torch.nn.utils.parametrize.register_parametrization(attention, "bias_u", torch.nn.Identity())
+        with self.assertRaisesRegex(ValueError, "^restore: layers.1.self_attn is a Parametrized.* remove its param"):
+            sg.restore(model)
+        torch.nn.utils.parametrize.remove_parametrizations(attention, "bias_u")
+        self.assertEqual(len(sg.restore(model)), L)
         with self.assertRaisesRegex(TypeError, "^restore: model is int, expected a torch.nn.Module$"):
             sg.restore(3)
 

@@ -62,7 +62,8 @@ class Package(unittest.TestCase):
                             (("--ways", "compiled"), "--ways compiled: expected a part of one of eager; "),
                             (("--layers", "-1"), bounds),
                             (("--threads", "0"), bounds),
-                            (("--minutes", "0"), bounds)):
+                            (("--minutes", "0"), bounds),
+                            (("--gigabytes", "0"), "--gigabytes 0.0, expected more than 0")):
             run = bench(*flags)
             self.assertEqual(run.returncode, 2)
             self.assertIn(text, run.stderr.splitlines()[-1])

@@ -159,6 +159,10 @@ class Kinds(Tensors):
              lambda: self.layer(x, key_padding_mask=torch._neg_view(torch.zeros(2, 5, dtype=torch.bool)))),
             (TypeError, "x is no torch.Tensor", lambda: self.layer(None)),
             (TypeError, "x is no torch.Tensor", lambda: self.layer(x.tolist())),
+            (TypeError, "attention_mask is list, expected a torch.Tensor", lambda: self.layer(x, attention_mask=[[1]])),
+            (TypeError, "the state is Tensor, expected what start", lambda: self.layer.step(x, x)),
+            (ValueError, r"need_weights of x \[1, 0, 8\], expected at least", lambda: self.layer(
+                x[:1, :0], need_weights=True)),
         ):
             self.refused(error, f"{name}: {line}", run)
         q = x[:, None]

@@ -67,7 +67,7 @@ converts music transformer_xl --model music_transformer --max_seq 6 --norm_first
 converts shaw transformer_xl --model shaw --max_distance 3 --value_positions false --mem_len 8
 converts local aft_full --model aft --window 3
 converts thin aft_full --model aft --form full --factor_rank 2 --position sinusoid
-runs train --init_from thin-new --factor_rank 0 --data text --batch_size 4 --max_iters 1 --out_dir thin-on
+runs train --init_from thin-new --factor_rank 0 --data text --batch_size 4 --max_iters 1 --out_dir thin-one-table
 runs inspect labml-new
 prints '^  mixer.max_positions +21$'
 prints '^  mixer.window +21$'

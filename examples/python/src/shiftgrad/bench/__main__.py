@@ -101,7 +101,7 @@ def main():
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT",
                         help='only the rows that have one of these in them, as in "t5-base, 512 tokens"')
     parser.add_argument("--ways", nargs="+", default=[""], metavar="TEXT",
-                        help='only the ways that have one of these in their names, as in autocast or "onnx"')
+                        help='only the ways that have one of these in their names, as in "autocast" or "eager" "onnx"')
     parser.add_argument("--layers", type=int, default=2, metavar="N", help="layers of each model; 0 for all of them")
     parser.add_argument("--minutes", type=float, default=9, metavar="N", help="end after so many (default: 9)")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), metavar="N")
@@ -111,6 +111,8 @@ def main():
     options = parser.parse_args()
     if options.layers < 0 or options.threads < 1 or not options.minutes > 0:
         parser.error("--layers is at least 0, --threads at least 1, and --minutes above 0")
+    if not options.gigabytes > 0:
+        parser.error(f"--gigabytes {options.gigabytes}, expected more than 0")
     rows = [(name, length, training) for name in models for training in (False, True) for length in models[name][1]]
     chosen = [row for row in rows if any(text.lower() in title(*row).lower() for text in options.only)]
     if not chosen:

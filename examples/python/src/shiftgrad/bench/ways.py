@@ -5,6 +5,7 @@ import gc
 import multiprocessing
 import os
 import resource
+import signal
 import statistics
 import sys
 import tempfile
@@ -148,8 +149,11 @@ class Worker:
                 self.failure = "–"
                 return None
             what, more = self.pipe.recv()
-        except (EOFError, ConnectionError):  # the system has ended it
-            what, more = "too large", "the process ended"
+        except (EOFError, ConnectionError):
+            self.process.join()
+            # The system kills what takes too much memory.
+            killed = self.process.exitcode == -signal.SIGKILL
+            what, more = "too large" if killed else "failed", f"the process ended with {self.process.exitcode}"
         if isinstance(what, str) and what != "ready":
             self.failure = what
             print(f"shiftgrad.bench: {self.way}: {what}: {more}", file=sys.stderr)

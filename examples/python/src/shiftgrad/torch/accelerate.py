@@ -61,15 +61,21 @@ def restore(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
     """Gives each module that `accelerate` has replaced its own class back, in place.
 
     Returns the list of (name, class) of the attentions among them. What pickle or torch.save writes of the whole
-    model then needs this package no more where it is read; a state_dict and save_pretrained never do.
+    model then needs this package no more where it is read; a state_dict and save_pretrained never do. Raises a
+    ValueError, before anything is changed, where another library has put a class of its own upon that of `accelerate`,
+    as a parametrization does.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"restore: model is {type(model).__name__}, expected a torch.nn.Module")
+    found = [(name, module) for name, module in model.named_modules() if is_accelerated(module)]
+    for name, module in found:
+        if "_names_of_call" not in vars(type(module)):
+            raise ValueError(f"restore: {name or 'the model'} is a {type(module).__name__} made of the accelerated "
+                             f"{base(module).__name__}, expected that one; remove its parametrization first")
     restored = []
-    for name, module in model.named_modules():
-        if is_accelerated(module):
-            module.__class__ = base(module)
-            restored.append((name, type(module)))
+    for name, module in found:
+        module.__class__ = base(module)
+        restored.append((name, type(module)))
     return [(name, kind) for name, kind in restored if _path(kind) in known]
 
 

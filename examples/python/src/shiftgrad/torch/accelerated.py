@@ -13,8 +13,9 @@ from .remembered import remembered
 from .visibility import added, structure, unseen
 from .watchers import has_tangents, is_traced
 
-# What a call may be given beside what a row takes, without a change of its result.
-_harmless = ("use_cache", "query_length", "cache_position", "return_dict", "output_hidden_states")
+# What a call may be given beside what a row takes, without a change of its result. The last comes from Trainer.
+_harmless = (
+    "use_cache", "query_length", "cache_position", "return_dict", "output_hidden_states", "num_items_in_batch")
 
 # The least scores B·H·T·K of a call that the kernel computes; for fewer, not every module gains by it. By
 # short_inputs.py on an AMD EPYC (Zen 5), with one thread, own code / kernel in inference and training is for an

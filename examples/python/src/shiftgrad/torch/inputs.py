@@ -80,6 +80,8 @@ def check(operation, names, tensors):
     for name, tensor in zip(names, tensors):
         if tensor is None:
             continue
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{operation}: {name} is {type(tensor).__name__}, expected a torch.Tensor")
         if tensor.dtype is not torch.float32 and tensor.dtype is not torch.float64:
             raise TypeError(f"{operation}: {name} is {tensor.dtype}, expected torch.float32 or torch.float64")
         if tensor.dtype is not dtype:
@@ -93,6 +95,8 @@ def check_mask(operation, name, mask):
     """Returns the mask. Raises a TypeError unless it is of bools on the CPU."""
     if mask is None:
         return None
+    if not isinstance(mask, torch.Tensor):
+        raise TypeError(f"{operation}: {name} is {type(mask).__name__}, expected a torch.Tensor")
     if mask.dtype is not torch.bool:
         raise TypeError(f"{operation}: {name} is {mask.dtype}, expected torch.bool, true = hidden")
     if not mask.is_cpu:

@@ -134,6 +134,8 @@ class Layer(Part):
         weights = extension(tensors[0]).attention_weights(
             self.name, self._text, tensors, *self._masks(x, key_padding_mask, attention_mask), inputs.precision(),
             torch.get_num_threads())
+        if not weights and not x.numel():
+            raise ValueError(f"{self.name}: need_weights of x {list(x.shape)}, expected at least one token")
         if not weights:
             raise ValueError(f"{self.name}: has no attention, so there are no weights to return")
         return weights
@@ -168,6 +170,9 @@ class Layer(Part):
     def _step(self, x, state, key_padding_mask, attention_mask, context):
         tensors = self._tensors(x, None, context)
         refuse_records(self.name, tensors)
+        if not isinstance(state, State):
+            raise TypeError(
+                f"{self.name}: the state is {type(state).__name__}, expected what start() of this module gave")
         if state.owner() is not self:
             raise ValueError(
                 f"{self.name}: a state of another module; use the one that start() of this module gave")
