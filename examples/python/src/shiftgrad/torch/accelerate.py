@@ -19,7 +19,8 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
     one that is named and has not the attributes that its row says is left alone with a warning, and so is a
     model without any of them. A call that the kernel cannot compute, such as one with a head mask,
     output_attentions or a mask that is no mask, is computed by the module's own code. Heads in bfloat16 or
-    float16 are computed in floats, and rounded at the end.
+    float16 are computed in floats, and rounded at the end. A hook on an attention that returned its weights
+    unasked, as "eager" ones do, sees None in their place.
 
     Raises a TypeError if `model` is no torch.nn.Module. If it raises, nothing in the model has changed.
     """
