@@ -10,8 +10,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// PyTorch: matmul.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// x Wᵀ + bias for x [..., N], weight W [P, N] and a bias that broadcasts to [..., P], or none. As in
-/// PyTorch, a gradient of 0 makes NaN of what is not finite in x or W.
+/// x Wᵀ + bias for x [..., N], weight W [P, N] and a bias that broadcasts to [..., P], or none. As
+/// in PyTorch, a gradient of 0 makes NaN of what is not finite in x or W.
 /// PyTorch: functional.linear, whose bias is [P], and addmm.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 

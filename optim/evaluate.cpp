@@ -105,7 +105,8 @@ void evaluate_with_memory(Scorer& scorer) {
   // Tokens that are fed again are not memory for the segment that they are fed with.
   std::unique_ptr<Cache> cache;
   if (!starts_anew(config, scorer.model))
-    cache = scorer.model.make_cache(std::min(config.mem_len, scorer.predictable()) + config.ext_len);
+    cache =
+        scorer.model.make_cache(std::min(config.mem_len, scorer.predictable()) + config.ext_len);
   read_streams(scorer, streams, 0, length, cache.get());
   if (own.end < B) return;
   // The last stream continues to the end of the text.

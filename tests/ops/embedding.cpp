@@ -1,6 +1,7 @@
 #include "ops/embedding.h"
 
 #include "core/machine/parallel.h"
+#include "ops/arithmetic.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 
@@ -57,7 +58,8 @@ TEST_CASE("embedding: a repeated token gathers all its gradients, an unused one 
 }
 
 TEST_CASE("embedding: a table that is frozen after the forward pass gets no gradient") {
-  Tensor weight = Tensor::zeros({3, 2}).require_gradient(), x = Tensor::zeros({2}).require_gradient();
+  Tensor weight = Tensor::zeros({3, 2}).require_gradient();
+  Tensor x = Tensor::zeros({2}).require_gradient();
   Tape tape;
   Tensor y = embedding(weight, {{2}, {2, 0}}) + x;
   weight.require_gradient(false);
