@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/errors.h"
+#include "core/machine/cpu.h"
 
 // OpenBLAS libraries that choose their kernels at run time export these, but no header has them.
 #ifdef __ELF__
@@ -46,10 +47,8 @@ unsigned amd_family() {
   __get_cpuid(1, &signature, &b, &c, &d);
   return __builtin_cpu_is("amd") ? (signature >> 8 & 15) + (signature >> 20 & 255) : 0;
 }
-bool is_intel() { return __builtin_cpu_is("intel"); }
 #else
 unsigned amd_family() { return 0; }
-bool is_intel() { return false; }
 #endif
 
 bool is_one_of(std::initializer_list<std::string_view> cores) {

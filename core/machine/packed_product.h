@@ -6,19 +6,40 @@
 //
 // A panel of a has the numbers of a few rows, and a panel of b those of a few columns; for each
 // depth, the direction of the sum, they lie side by side. What is missing at the edges is 0. Some
-// CPUs multiply two numbers in one go: the elements of their panels are pairs. AMX takes the rows
-// of a one behind another, and what is missing there is anything.
+// CPUs multiply two numbers in one go: the elements of their panels are pairs. Some kernels take
+// the rows of a one behind another, and what is missing there is anything.
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "core/machine/blas.h"
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// How a product is cut for the caches, and which factors stay where they lie. It follows from the
+/// CPU alone, and so do the bits of sums.
+struct PanelBlocks {
+  /// The most elements that are added up in one go. A panel of 32 columns with 4 bytes for an
+  /// element then takes 32 KiB, about a core's first cache, and 8 panels of 12 rows take 96 KiB of
+  /// its second one.
+  int64_t depth = 256;
+  /// The most panels of a and of b whose tiles one thread computes in a row.
+  int64_t row_panels = 8, column_panels = 4;
+  /// The greatest distance between dense columns of a, and between dense rows of b, that stay where
+  /// they lie if the kernel takes numbers as they are. Dense rows of a always do.
+  int64_t columns_in_place = std::numeric_limits<int64_t>::max(), rows_in_place = 0;
+};
+
+/// How the elements of a packed a lie: depth behind depth in each panel; row behind row; or depth
+/// behind depth of all rows that are packed together, if the columns of a are dense, and else row
+/// behind row.
+enum class LeftPanels { by_depth, in_rows, as_it_lies };
 
 /// The part of a product that is written for one kind of CPU.
 template <class Element>
@@ -34,9 +55,8 @@ struct PanelKernel {
   int64_t numbers;
   /// The elements whose products are added up in one go: a sum is cut at multiples of them alone.
   int64_t depth_step = 1;
-  /// Whether the elements of a row of a follow one another, as `convert` and `pack_left` put them,
-  /// and `multiply` needs them.
-  bool left_in_rows = false;
+  /// How `pack_left` puts a. With `in_rows`, `convert` puts rows alone.
+  LeftPanels left_panels = LeftPanels::by_depth;
   /// Pack aᵀ into panels of `tile_rows`, and b into panels of `tile_columns`.
   Pack pack_left, pack_right;
   /// c = alpha a b + added for an a [rows, depth] of elements at any strides and one panel of b; c
@@ -53,6 +73,7 @@ struct PanelKernel {
   /// Turns an a into elements [rows, depth] in rows `step` apart or, where its columns lie dense
   /// and may stay so, in columns `step` apart. It is null where numbers are elements.
   void (*convert)(const ConstMatrix& a, Element* elements, int64_t step) = nullptr;
+  PanelBlocks blocks{};
 };
 
 namespace simd {
@@ -95,12 +116,6 @@ void for_tiles(const PanelKernel<Element>& kernel, const Matrix& c, auto body) {
 
 namespace packed_product_parts {
 
-/// The most elements that are added up in one go. A panel of 32 columns with 4 bytes for an element
-/// then takes 32 KiB, about a core's first cache, and 8 panels of 12 rows take 96 KiB of its second
-/// one.
-constexpr int64_t block_depth = 256;
-/// The most panels of a and of b whose tiles one thread computes in a row.
-constexpr int64_t most_row_panels = 8, most_column_panels = 4;
 /// The number of blocks that a result is cut into, if it has as many panels, for the threads to
 /// share.
 constexpr int64_t shared_blocks = 8;
@@ -121,22 +136,28 @@ struct Blocks {
 }  // namespace packed_product_parts
 
 /// One operand of a product in panels, all of it: those for one block of depths, then those for the
-/// next. Where a kernel takes numbers as they are, an a whose rows or columns lie dense stays where
-/// it is.
+/// next. Where a kernel takes numbers as they are, an operand may stay where it lies.
 template <class Element>
 class PackedOperand {
  public:
   /// The operand is [depth, length]: aᵀ or b. It is packed piece by piece; until then the memory is
   /// uninitialised.
   static PackedOperand left(const PanelKernel<Element>& kernel, const ConstMatrix& a) {
-    const bool is_dense = a.column_stride == 1 || a.row_stride == 1;
-    if (!kernel.convert && is_dense) return {kernel, a.transposed(), 1, 1, nullptr};
-    return {kernel, a.transposed(), kernel.tile_rows, packed_product_parts::most_row_panels,
-            kernel.pack_left};
+    const bool stays = a.column_stride == 1 ||
+                       (a.row_stride == 1 && a.column_stride <= kernel.blocks.columns_in_place);
+    if (!kernel.convert && stays) return {kernel, a.transposed(), 1, 1, nullptr};
+    return {kernel, a.transposed(), kernel.tile_rows, kernel.blocks.row_panels, kernel.pack_left};
   }
   static PackedOperand right(const PanelKernel<Element>& kernel, const ConstMatrix& b) {
-    return {kernel, b, kernel.tile_columns, packed_product_parts::most_column_panels,
-            kernel.pack_right};
+    return {kernel, b, kernel.tile_columns, kernel.blocks.column_panels, kernel.pack_right};
+  }
+  /// A b of one product with several rows of a, which stays where it lies if whole panels do.
+  static PackedOperand right_of_one_product(const PanelKernel<Element>& kernel,
+                                            const ConstMatrix& b) {
+    const bool stays = b.column_stride == 1 && b.row_stride <= kernel.blocks.rows_in_place &&
+                       b.columns % kernel.tile_columns == 0;
+    if (kernel.convert || !stays) return right(kernel, b);
+    return {kernel, b, kernel.tile_columns, kernel.blocks.column_panels, nullptr};
   }
 
   int64_t pieces() const { return pack_ ? pieces_.count * depths_.count : 0; }
@@ -156,6 +177,12 @@ class PackedOperand {
   Element* at(int64_t first, int64_t block) const {
     return elements_.data() + padded_ * depths_.begin(block) / numbers_ + first * depth(block);
   }
+  /// The panel of b from column `first` on for a block of depths, and the distance of its rows.
+  std::pair<const Element*, int64_t> panel(int64_t first, int64_t block) const {
+    if constexpr (std::is_same_v<Element, Scalar>)
+      if (!pack_) return {&operand_.at(depths_.begin(block), first), operand_.row_stride};
+    return {at(first, block), width_};
+  }
   /// The rows of a from `first` on that one tile multiplies, for a block of depths.
   MatrixView<const Element> rows(int64_t first, int64_t count, int64_t block) const {
     if constexpr (std::is_same_v<Element, Scalar>)
@@ -163,6 +190,10 @@ class PackedOperand {
         return operand_.block(depths_.begin(block), depths_.extent(block), first, count)
             .transposed();
     if (in_rows_) return {at(first, block), width_, depth(block), depth(block), 1};
+    if (in_columns_) {
+      const int64_t piece = first / pieces_.size, begin = pieces_.begin(piece);
+      return {at(begin, block) + first - begin, count, depth(block), 1, pieces_.extent(piece)};
+    }
     return {at(first, block), width_, depth(block), 1, width_};
   }
 
@@ -172,17 +203,19 @@ class PackedOperand {
       : operand_(operand),
         numbers_(kernel.numbers),
         width_(width),
-        in_rows_(kernel.left_in_rows),
+        in_columns_(kernel.left_panels == LeftPanels::as_it_lies &&
+                    has_dense_columns(operand.transposed())),
+        in_rows_(kernel.left_panels != LeftPanels::by_depth && !in_columns_),
         pieces_(operand.columns, width, most_panels),
         depths_(operand.rows, kernel.numbers * kernel.depth_step,
-                packed_product_parts::block_depth / kernel.depth_step),
+                kernel.blocks.depth / kernel.depth_step),
         padded_(divide_up(operand.columns, width) * width),
         pack_(pack),
         elements_(pack ? padded_ * divide_up(operand.rows, numbers_) : 0) {}
 
   ConstMatrix operand_;
   int64_t numbers_, width_;
-  bool in_rows_;
+  bool in_columns_, in_rows_;  // an a
   packed_product_parts::Blocks pieces_, depths_;
   int64_t padded_;
   typename PanelKernel<Element>::Pack pack_;
@@ -203,12 +236,11 @@ void multiply_block(const PanelKernel<Element>& kernel, Scalar alpha,
                     const PackedOperand<Element>& a, int64_t row, const PackedOperand<Element>& b,
                     int64_t column, Addend added, const Matrix& block) {
   for (int64_t depth = 0; depth < b.depth_blocks(); ++depth) {
-    const Element* panels = b.at(column, depth);
     const Addend kept = depth == 0 ? added : 1;
     for_tiles(kernel, block, [&](int64_t first, int64_t count, int64_t left, int64_t width) {
-      kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth),
-                      kernel.tile_columns, alpha, kept.columns_from(left),
-                      block.block(first, count, left, width));
+      const auto [panel, step] = b.panel(column + left, depth);
+      kernel.multiply(a.rows(row + first, count, depth), panel, step, alpha,
+                      kept.columns_from(left), block.block(first, count, left, width));
     });
   }
 }
@@ -220,7 +252,7 @@ void multiply_row(const PanelKernel<Element>& kernel, Threads threads, Scalar al
                   const Matrix& c) {
   const CachedArray<Element> packed(divide_up(a.columns, kernel.numbers));
   kernel.pack_row(a.transposed(), packed.data());
-  const int64_t width = kernel.tile_columns * most_column_panels;
+  const int64_t width = kernel.tile_columns * kernel.blocks.column_panels;
   for_each_task(threads, divide_up(c.columns, width), [&](int64_t n) {
     const Matrix part = c.columns_from(n * width, std::min(width, c.columns - n * width));
     const Element* row = packed.data();
@@ -239,12 +271,13 @@ void multiply_blocks(const PanelKernel<Element>& kernel, Threads threads, Scalar
                      const Matrix& c) {
   using Operand = PackedOperand<Element>;
   if (c.rows == 1) return multiply_row(kernel, threads, alpha, a, b, added, c);
-  const Blocks columns(c.columns, kernel.tile_columns, most_column_panels);
+  const Blocks columns(c.columns, kernel.tile_columns, kernel.blocks.column_panels);
+  const int64_t most_panels = kernel.blocks.row_panels;
   const int64_t row_panels =
       threads == Threads::one
-          ? most_row_panels
+          ? most_panels
           : divide_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
-  const Blocks rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_row_panels));
+  const Blocks rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_panels));
   std::optional<Operand> whole;
   if (columns.count > 1) pack(threads, whole.emplace(Operand::left(kernel, a)));
   for_each_task(threads, rows.count * columns.count, [&](int64_t n) {
@@ -287,7 +320,9 @@ void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar 
     return packed_product(kernel, threads, alpha, b.transposed(), a.transposed(),
                           Addend(added.put_into(c)), c.transposed());
   threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
-  const auto right = PackedOperand<Element>::right(kernel, b);
+  using Operand = PackedOperand<Element>;
+  const Operand right =
+      c.rows == 1 ? Operand::right(kernel, b) : Operand::right_of_one_product(kernel, b);
   pack(threads, right);
   packed_product_parts::multiply_blocks(kernel, threads, alpha, a, right, added, c);
 }

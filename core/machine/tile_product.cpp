@@ -56,6 +56,12 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
 
 }  // namespace
 
+bool packs_serve_transposed() {
+  return with_kernel([](const auto& kernel) {
+    return kernel.numbers == 1 && kernel.left_panels != LeftPanels::in_rows;
+  });
+}
+
 PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t first_column,
                                  int64_t column_count) const {
   const ConstMatrix part = matrix.block(first_row, row_count, first_column, column_count);
@@ -98,7 +104,7 @@ LeftFactor pack_left_part(const ConstMatrix& a, Scalar* panels, int64_t first_ro
     if (!kernel.convert) return {a, a};
     const int64_t depth = divide_up(a.columns, kernel.numbers);
     MatrixView<Scalar> elements = {panels, a.rows, depth, left_step(depth), 1};
-    if (has_dense_columns(a) && !kernel.left_in_rows)
+    if (has_dense_columns(a) && kernel.left_panels != LeftPanels::in_rows)
       elements = {panels, a.rows, depth, 1, left_step(a.rows)};
     kernel.convert(
         a.block(first_row, row_count, first_column, column_count),

@@ -21,7 +21,12 @@ struct LeftFactor {
   LeftFactor rows_from(int64_t first, int64_t count) const {
     return {matrix.rows_from(first, count), elements.rows_from(first, count)};
   }
+  /// The left factor aᵀ for an a that is packed, if `packs_serve_transposed()`.
+  LeftFactor transposed() const { return {matrix.transposed(), elements.transposed()}; }
 };
+
+/// Whether the packed elements of a left factor, read the other way, are those of its transpose.
+bool packs_serve_transposed();
 
 /// A right factor, or a part of one, with its panels if it has any: its own rows, if they serve.
 struct PackedFactor {

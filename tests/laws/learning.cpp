@@ -164,7 +164,7 @@ std::vector<Row> recurrent_rows(const std::string& cell) {
   return {
       {order(), local_rnn(cell, 4), {local_rnn(cell, 3)}},
       // A convolution of the same window sees as much, but has to learn each of its orders.
-      {newest_marked_within(16, 32), local_rnn(cell, 16), {convolution(16)}, 200, 0.02, 0.1},
+      {newest_marked_within(16, 32), local_rnn(cell, 16), {convolution(16)}, 300, 0.02, 0.1},
       // The recurrent net gives each token the one before it, and attention finds that one.
       {induction(), r_transformer(cell), {attention(), local_rnn(cell, 2)}, 600},
   };

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "core/machine/blas.h"
 #include "core/machine/openblas.h"
+#include "core/machine/packed_product.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/products.h"
 #include "tests/support/specials.h"
@@ -36,6 +38,69 @@ TEST_CASE("vector products: an element's bits depend on its row and its column a
   for (int64_t row = 0; row < 15; ++row)
     for (int64_t column = 0; column < 37; ++column)
       REQUIRE(at(part.view, row, column) == at(all.view, 7 + row, 30 + column));
+}
+
+namespace {
+
+/// The ways to cut a product that some CPU has.
+constexpr PanelBlocks cuts[] = {
+    {}, {.depth = 512, .row_panels = 16, .column_panels = 12, .columns_in_place = 512}};
+
+/// A kernel that cuts so, and reads in place what lies at most this far apart.
+PanelKernel<Scalar> kernel_with(PanelBlocks blocks, int64_t farthest) {
+  PanelKernel<Scalar> kernel = simd::vector_kernel();
+  blocks.columns_in_place = blocks.rows_in_place = farthest;
+  kernel.blocks = blocks;
+  return kernel;
+}
+
+/// Rounds all numbers to bfloat16, by products with 1.
+void round_all(Operand& x) {
+  for (Scalar& number : x.memory) {
+    const Scalar one = 1, old = number;
+    serial_rounded_gemm(1, {&old, 1, 1, 1, 1}, {&one, 1, 1, 1, 1}, 0, {&number, 1, 1, 1, 1});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("vector products: a factor in place gives the bits of a packed one, however it is cut") {
+  struct Sizes {
+    int64_t m, k, n;
+  };
+  constexpr int64_t anywhere = std::numeric_limits<int64_t>::max();
+  for (const PanelBlocks& cut : cuts)
+    for (auto [m, k, n] : {Sizes{20, 30, 64}, {37, 600, 96}, {205, 520, 416}})
+      for (Order a_order : {Order::columns, Order::padded_columns, Order::scattered})
+        for (Order b_order : {Order::rows, Order::padded_rows, Order::columns}) {
+          Operand a(m, k, a_order, 1), b(k, n, b_order, 2);
+          Operand before(m, n, Order::rows, 3), packed(m, n, Order::rows, 3),
+              in_place(m, n, Order::rows, 3);
+          packed_product(kernel_with(cut, 0), Threads::one, Scalar(0.5), a.view, b.view, -1.5,
+                         packed.view);
+          packed_product(kernel_with(cut, anywhere), Threads::all, Scalar(0.5), a.view, b.view,
+                         -1.5, in_place.view);
+          REQUIRE(in_place.memory == packed.memory);
+          REQUIRE(is_product(Scalar(0.5), a.view, b.view, -1.5, before.view, packed.view));
+        }
+}
+
+TEST_CASE("vector products: a kernel that rounds multiplies rounded factors, wherever they lie") {
+  for (const PanelBlocks& cut : cuts)
+    for (Order a_order : {Order::rows, Order::padded_columns, Order::scattered})
+      for (Order b_order : {Order::rows, Order::padded_columns, Order::scattered})
+        for (int64_t m : {1, 13, 205})
+          for (int64_t k : {7, 530}) {
+            constexpr int64_t n = 70;
+            Operand a(m, k, a_order, 1), b(k, n, b_order, 2);
+            Operand c(m, n, Order::rows, 3), expected(m, n, Order::rows, 3);
+            PanelKernel<Scalar> rounding = simd::rounding_kernel();
+            rounding.blocks = cut;
+            packed_product(rounding, Threads::all, 1, a.view, b.view, 1, c.view);
+            round_all(a), round_all(b);
+            packed_product(kernel_with(cut, 0), Threads::one, 1, a.view, b.view, 1, expected.view);
+            REQUIRE(c.memory == expected.memory);
+          }
 }
 
 #ifndef SHIFTGRAD_DOUBLE
