@@ -44,13 +44,16 @@ void BlockGradients::add(const AttentionTile& tile) const {
     add_clipped(clipped_gradients, tile, ds);
   }
   LeftFactor p_transposed, ds_left, ds_transposed;
+  const bool ds_serves_both = packs_serve_transposed();
   for_near_rows(tile, [&](int64_t first, int64_t count) {
     if (scores) make_weights(*scores, first, count);
     score_gradients(tile, e, dropped, ds, first, count);
     p_transposed = scratch.left_part(dropped, true, first, count, scratch.probability_panels);
     ds_left = scratch.left_part(ds, false, first, count, scratch.panels);
-    ds_transposed = scratch.left_part(ds, true, first, count, scratch.gradient_panels);
+    if (!ds_serves_both)
+      ds_transposed = scratch.left_part(ds, true, first, count, scratch.gradient_panels);
   });
+  if (ds_serves_both) ds_transposed = ds_left.transposed();
   add_product(gradients.value, tile.key_begin, p_transposed, scaled_right,
               tile.visible.transposed());
   if (gradients.clipped_values.wanted()) sum_clipped(dropped, tile, clipped_sums);
@@ -77,7 +80,7 @@ bool BlockGradients::finish(bool sees) const {
   if (gradients.position_bias.wanted())
     simd::sum_rows(dq_position, gradients.position_bias.of(task).data);
   if (meets_positions(a))
-    simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * scratch.D);
+    simd::add_rows(dq, dq_position, dq);
   return is_finite(dq);
 }
 
@@ -95,6 +98,7 @@ void BlockGradients::score_gradients(const AttentionTile& tile, const Matrix& e,
                                      int64_t count) const {
   Matrix rows_of_ds = ds.rows_from(first, count);
   if (zeros == Zeros::select) clear_left_out(e, first, count);
+  fetch_rows(e.rows_from(first, count));
   // dp_ij = dy_i·(v_j + clipped_values[c]) / total_i
   tile_product(1, scaled_left.rows_from(first, count),
                factors.values.of(block).block(0, scratch.D, tile.key_begin, tile.keys),
@@ -125,15 +129,18 @@ void BlockGradients::add_product(const TaskGradient& to, int64_t first_row, cons
 void BlockGradients::position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const {
   ds.clear_rest();
   ConstMatrix by_distance = ds.by_distance;
-  if (a.position_rows.defined())
+  if (a.position_rows.defined()) {
+    const LeftFactor left = scratch.left(by_distance, scratch.panels);
     weighted_product(
-        zeros, scratch.left(by_distance, scratch.panels),
+        zeros, left,
         factors.position_rows.of(block).block(tile.table_begin, tile.distances, 0, scratch.D), 1,
         dq_position, tile.inside);
-  if (gradients.position_rows.wanted())
-    add_product(gradients.position_rows, tile.table_begin,
-                scratch.left(by_distance.transposed(), scratch.panels), position_right,
-                tile.inside);
+    if (gradients.position_rows.wanted())
+      add_product(gradients.position_rows, tile.table_begin,
+                  packs_serve_transposed() ? left.transposed()
+                                           : scratch.left(by_distance.transposed(), scratch.panels),
+                  position_right, tile.inside);
+  }
   if (gradients.position_scores.wanted())
     simd::sum_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
 }

@@ -49,11 +49,13 @@ struct ForwardBlock {
     const Matrix& e = scores.by_key;
     LeftFactor left;
     for_near_rows(tile, [&](int64_t first, int64_t count) {
+      const Matrix kept = record.exponentials.defined()
+                              ? tile.part_of(record.exponentials).rows_from(first, count)
+                              : Matrix{};
+      fetch_rows(kept);
       scores.finish(first, count);
       softmax(tile, e, first, count);
-      if (record.exponentials.defined())
-        copy_matrix(e.rows_from(first, count),
-                    tile.part_of(record.exponentials).rows_from(first, count));
+      if (kept.data) copy_matrix(e.rows_from(first, count), kept);
       if (a.dropout.rate > 0) drop_rows(tile, first, count, e, e, {});
       left = scratch.left_part(e, false, first, count, scratch.panels);
     });

@@ -43,8 +43,16 @@ TaskGradient::TaskGradient(const Tensor& input, const AttentionProblem& problem,
     sums_ = Tensor::empty(shape);
 }
 
+Matrix TaskGradient::target(int64_t task) const {
+  const auto& [shape, strides, offset] = open_.target.layout();
+  const int64_t b = task / shape[2], h = task % shape[2];
+  return {open_.target.mutable_data() + b * strides[1] + h * strides[2], shape[3], shape[4],
+          strides[3], 1};
+}
+
 Matrix TaskGradient::of(int64_t task) const {
   if (!wanted()) return {};
+  if (writes_in_place()) return target(task);
   int64_t rows = input_.size(-2), columns = input_.size(-1);
   if (parts_ == Parts::rows) task %= input_.size(1) * input_.size(2);
   Scalar* data = sums_.defined() ? sums_.mutable_data() + task * rows * columns : own_[task].data();
@@ -52,7 +60,8 @@ Matrix TaskGradient::of(int64_t task) const {
 }
 
 void TaskGradient::begin(int64_t task) {
-  if (!own_.empty()) own_[task] = Buffer(input_.size(-2) * input_.size(-1));
+  if (in_place() && !writes_in_place())
+    own_[task] = Buffer(input_.size(-2) * input_.size(-1));
   if (wanted() && parts_ == Parts::sums) clear_matrix(of(task));
 }
 
@@ -61,13 +70,9 @@ bool TaskGradient::is_finite(int64_t task) const {
 }
 
 void TaskGradient::end(int64_t task) {
-  if (own_.empty()) return;
-  const auto& [shape, strides, offset] = open_.target.layout();
-  int64_t b = task / shape[2], h = task % shape[2];
-  const Matrix own = of(task);
-  Matrix to{open_.target.mutable_data() + b * strides[1] + h * strides[2], own.rows, own.columns,
-            strides[3], 1};
-  open_.beta == 0 ? copy_matrix(own, to) : simd::add_rows(own, to, to);
+  if (!in_place() || writes_in_place()) return;
+  const Matrix to = target(task);
+  simd::add_rows(of(task), to, to);
   own_[task] = {};
 }
 

@@ -25,20 +25,26 @@ class TaskGradient {
   /// Returns a task's matrix; its data are null when nobody wants the gradient.
   Matrix of(int64_t task) const;
 
-  /// Takes memory for a task's matrix where its gradient is in place, and clears sums.
+  /// Takes memory for a task's matrix where its gradient is added to in place, and clears sums.
   void begin(int64_t task);
   /// Whether a task's sums are finite.
   bool is_finite(int64_t task) const;
-  /// Adds a task's matrix to a gradient in place.
+  /// Adds a task's matrix to a gradient in place, unless the matrix is that part of it.
   void end(int64_t task);
   /// Adds all matrices to another gradient, in a fixed tree.
   void deliver() const;
 
  private:
+  bool in_place() const { return !own_.empty(); }
+  /// Whether a task's matrix is its part of the gradient itself, in which nothing was before.
+  bool writes_in_place() const { return in_place() && open_.beta == 0; }
+  /// Returns a task's part of a gradient in place.
+  Matrix target(int64_t task) const;
+
   Tensor input_{};             // [strips or 1, B, H, rows, columns], as the next two are
   OpenGradient open_{};        // of the input, if it is open
   Tensor sums_{};              // where tasks do not add to the gradient themselves
-  std::vector<Buffer> own_{};  // where they do: for each head, while its task runs
+  std::vector<Buffer> own_{};  // where they do: for each head, while its task adds to it
   Parts parts_;
 };
 

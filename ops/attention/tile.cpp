@@ -1,5 +1,7 @@
 #include "ops/attention/tile.h"
 
+#include <hwy/cache_control.h>
+
 #include <cstring>
 #include <utility>
 
@@ -125,6 +127,12 @@ TileList::TileList(const AttentionProblem& problem)
     for (int64_t begin = block.key_begin; begin < block.key_end; begin += step_)
       masked_[place(block, begin)] = AttentionTile(block, begin).is_masked();
   });
+}
+
+void fetch_rows(const ConstMatrix& x) {
+  constexpr int64_t line = 64 / sizeof(Scalar);
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; j += line) hwy::Prefetch(&x.at(i, j));
 }
 
 ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {

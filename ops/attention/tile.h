@@ -149,6 +149,9 @@ void for_near_rows(const AttentionTile& tile, Body body) {
     body(first, std::min(AttentionProblem::near_rows, tile.rows - first));
 }
 
+/// Asks for dense rows while something else is computed, so that what needs them next waits less.
+void fetch_rows(const ConstMatrix& x);
+
 /// Returns the rows of head h of batch member b of a tensor [B or 1, H or 1, rows, D].
 ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h);
 
