@@ -25,10 +25,10 @@ bool openblas_is_faster_in_pieces();
 /// Whether this CPU multiplies floats faster by our panels (core/machine/packed_product.h) than by
 /// OpenBLAS. On Intel's Emerald Rapids, with AVX-512, two threads make the products of models of
 /// 128 to 384 channels at 0.98 to 1.26 times the speed of Debian's OpenBLAS 0.3.21, and one thread
-/// at 1.01 to 1.13; gradients of weights at 0.91 to 0.98 on one, when both factors were packed. On
-/// Zen 5, one thread makes those of a model of 128 channels at 1.15 times the speed. On Zen 3
-/// (AVX2) panels make 0.90 to 1.07 of its speed, and others were not measured. It is true in a
-/// build without OpenBLAS.
+/// at 1.01 to 1.13; gradients of weights at 0.91 to 0.98 on one when both factors were packed, and
+/// at 0.95 to 1.17 where they lie. On Zen 5, one thread makes those of a model of 128 channels at
+/// 1.15 times the speed. On Zen 3 (AVX2) panels make 0.90 to 1.07 of its speed, and others were not
+/// measured. It is true in a build without OpenBLAS.
 bool panels_beat_openblas();
 
 /// Says in one line that the environment keeps OpenBLAS from this CPU's AVX-512, what that costs
