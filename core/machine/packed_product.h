@@ -105,6 +105,12 @@ auto with_rounding_kernel(Body body) {
   return body(simd::rounding_kernel());
 }
 
+/// Whether a kernel can take the rows of b where they lie.
+template <class Element>
+bool lies_in_panels(const PanelKernel<Element>& kernel, const ConstMatrix& b) {
+  return !kernel.convert && b.column_stride == 1 && b.columns % kernel.tile_columns == 0;
+}
+
 /// Calls body(row, rows, column, columns) for the tiles of c, panel of b by panel of b.
 template <class Element>
 void for_tiles(const PanelKernel<Element>& kernel, const Matrix& c, auto body) {
@@ -148,16 +154,13 @@ class PackedOperand {
     if (!kernel.convert && stays) return {kernel, a.transposed(), 1, 1, nullptr};
     return {kernel, a.transposed(), kernel.tile_rows, kernel.blocks.row_panels, kernel.pack_left};
   }
-  static PackedOperand right(const PanelKernel<Element>& kernel, const ConstMatrix& b) {
-    return {kernel, b, kernel.tile_columns, kernel.blocks.column_panels, kernel.pack_right};
-  }
-  /// A b of one product with several rows of a, which stays where it lies if whole panels do.
-  static PackedOperand right_of_one_product(const PanelKernel<Element>& kernel,
-                                            const ConstMatrix& b) {
-    const bool stays = b.column_stride == 1 && b.row_stride <= kernel.blocks.rows_in_place &&
-                       b.columns % kernel.tile_columns == 0;
-    if (kernel.convert || !stays) return right(kernel, b);
-    return {kernel, b, kernel.tile_columns, kernel.blocks.column_panels, nullptr};
+  /// A b that `may_stay` is not packed if it lies in panels whose rows are near enough.
+  static PackedOperand right(const PanelKernel<Element>& kernel, const ConstMatrix& b,
+                             bool may_stay = false) {
+    const bool stays =
+        may_stay && lies_in_panels(kernel, b) && b.row_stride <= kernel.blocks.rows_in_place;
+    return {kernel, b, kernel.tile_columns, kernel.blocks.column_panels,
+            stays ? nullptr : kernel.pack_right};
   }
 
   int64_t pieces() const { return pack_ ? pieces_.count * depths_.count : 0; }
@@ -320,9 +323,7 @@ void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar 
     return packed_product(kernel, threads, alpha, b.transposed(), a.transposed(),
                           Addend(added.put_into(c)), c.transposed());
   threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
-  using Operand = PackedOperand<Element>;
-  const Operand right =
-      c.rows == 1 ? Operand::right(kernel, b) : Operand::right_of_one_product(kernel, b);
+  const auto right = PackedOperand<Element>::right(kernel, b, c.rows > 1);
   pack(threads, right);
   packed_product_parts::multiply_blocks(kernel, threads, alpha, a, right, added, c);
 }

@@ -20,12 +20,6 @@ auto with_kernel(Body body) {
 /// The distance between the rows or columns of a packed left factor of this length: whole lines.
 int64_t left_step(int64_t length) { return divide_up(length, 16) * 16; }
 
-/// Whether a kernel takes the rows of b where they lie.
-template <class Element>
-bool lies_in_panels(const PanelKernel<Element>& kernel, const ConstMatrix& b) {
-  return !kernel.convert && b.column_stride == 1 && b.columns % kernel.tile_columns == 0;
-}
-
 template <class Element>
 void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const LeftFactor& a,
                     const PackedFactor& b, Scalar beta, const Matrix& c, const Band& of_a,

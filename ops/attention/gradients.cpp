@@ -37,10 +37,10 @@ TaskGradient::TaskGradient(const Tensor& input, const AttentionProblem& problem,
   Dims shape{strips, problem.B, problem.H, input.size(-2), input.size(-1)};
   input_ = expand(input, shape);
   if (open) open_ = {expand(open.target, shape), open.beta};
-  if (in_place)
-    own_.resize(static_cast<size_t>(problem.B * problem.H));
-  else
+  if (!in_place)
     sums_ = Tensor::empty(shape);
+  else if (open_.beta != 0)
+    own_.resize(static_cast<size_t>(problem.B * problem.H));
 }
 
 Matrix TaskGradient::target(int64_t task) const {
@@ -52,7 +52,7 @@ Matrix TaskGradient::target(int64_t task) const {
 
 Matrix TaskGradient::of(int64_t task) const {
   if (!wanted()) return {};
-  if (writes_in_place()) return target(task);
+  if (!sums_.defined() && own_.empty()) return target(task);
   int64_t rows = input_.size(-2), columns = input_.size(-1);
   if (parts_ == Parts::rows) task %= input_.size(1) * input_.size(2);
   Scalar* data = sums_.defined() ? sums_.mutable_data() + task * rows * columns : own_[task].data();
@@ -60,8 +60,7 @@ Matrix TaskGradient::of(int64_t task) const {
 }
 
 void TaskGradient::begin(int64_t task) {
-  if (in_place() && !writes_in_place())
-    own_[task] = Buffer(input_.size(-2) * input_.size(-1));
+  if (!own_.empty()) own_[task] = Buffer(input_.size(-2) * input_.size(-1));
   if (wanted() && parts_ == Parts::sums) clear_matrix(of(task));
 }
 
@@ -70,7 +69,7 @@ bool TaskGradient::is_finite(int64_t task) const {
 }
 
 void TaskGradient::end(int64_t task) {
-  if (!in_place() || writes_in_place()) return;
+  if (own_.empty()) return;
   const Matrix to = target(task);
   simd::add_rows(of(task), to, to);
   own_[task] = {};

@@ -35,16 +35,13 @@ class TaskGradient {
   void deliver() const;
 
  private:
-  bool in_place() const { return !own_.empty(); }
-  /// Whether a task's matrix is its part of the gradient itself, in which nothing was before.
-  bool writes_in_place() const { return in_place() && open_.beta == 0; }
-  /// Returns a task's part of a gradient in place.
+  /// Returns a task's part of a gradient in place. It is the task's matrix if nothing was there.
   Matrix target(int64_t task) const;
 
   Tensor input_{};             // [strips or 1, B, H, rows, columns], as the next two are
   OpenGradient open_{};        // of the input, if it is open
   Tensor sums_{};              // where tasks do not add to the gradient themselves
-  std::vector<Buffer> own_{};  // where they do: for each head, while its task adds to it
+  std::vector<Buffer> own_{};  // where they add to what was there: for each head, while it runs
   Parts parts_;
 };
 
