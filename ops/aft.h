@@ -12,10 +12,10 @@
 //      far: w = 0     |  w_ij = bias[i, j - first(i)]  |   far: w = 0
 //
 // Sums over far keys are running sums that the queries share; the others are made for a block of
-// queries at a time (`aft/kernel.h`): O((K + T (n + R)) C) for blocks of R. All sums are in double
-// (in float while products round to bfloat16, where floats suffice), and relative to a key that all
-// their queries see. A maximum over other keys, as in the paper's code, lets the future be seen in
-// the last bits, and overflows.
+// queries at a time (`aft/kernel.h`): O((K + T (n + R)) C) for blocks of R. Sums are in double (in
+// float for wide bands and while products round to bfloat16, where floats suffice), and relative to
+// a key that all their queries see. A maximum over other keys, as in the paper's code, lets the
+// future be seen in the last bits, and overflows.
 
 #include "core/array.h"
 #include "core/tensor.h"

@@ -23,10 +23,11 @@
 //     terms is e^0 and biases lie within ±200. Numbers in double reach e^±708.
 //   - Where a bias lies beyond ±200, composed_aft does the work.
 //
-// While products round to bfloat16, sums are floats, and those of wide bands are products
-// (`products.h`). Floats reach e^±87, so they take biases within ±16, keys up to m + 32 and values
-// up to 1e12, and keep the m of the first query. In each strip, the first query that sees more and
-// all behind it are left to doubles, so that the choice depends on keys that a query sees, too.
+// In the library of floats, the sums of wide bands are products of floats (`products.h`), and all
+// sums are floats while products round to bfloat16. Floats reach e^±87, so they take biases within
+// ±16, keys up to m + 32 and values up to 1e12, and keep the m of the first query. In each strip,
+// the first query that sees more and all behind it are left to doubles, so that the choice depends
+// on keys that a query sees, too.
 //
 // The backward pass makes the terms again and is the transpose of the forward pass: with
 // dnum_i = dy_i / den_i and dden_i = -dnum_i y_i, which are 0 where dy_i is,

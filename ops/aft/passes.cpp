@@ -1,5 +1,4 @@
-// Gives the strips of `aft_mix` to the kernel of doubles, or first to that of floats while products
-// round.
+// Gives the strips of `aft_mix` to the kernel of doubles, or first to that of floats.
 
 #include <algorithm>
 #include <atomic>
@@ -20,8 +19,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Sums in floats are this many keys long at most, so that their rounding is less than bfloat16's.
-constexpr int64_t most_keys_in_floats = 1 << 16;
+/// Whether to add up in floats what they take. Sums are so many keys long at most that their
+/// rounding is less than bfloat16's.
+bool sums_are_floats(const AftProblem& p) {
+  constexpr int64_t most_keys = 1 << 16;
+  return aft::in_floats::kernel && p.K <= most_keys && (products_round() || AftProducts::serve(p));
+}
 
 template <class Number>
 const AftKernel<Number>& kernel_of() {
@@ -37,7 +40,7 @@ template <class Number>
 std::optional<AftWeights<Number>> weights_of(const AftProblem& p, AftProducts::Pass pass) {
   AftWeights<Number> all{{p, kernel_of<Number>().rows}};
   std::atomic<bool> fit = true;
-  if (std::is_same_v<Number, float> && products_round() && AftProducts::serve(p)) {
+  if (std::is_same_v<Number, float> && AftProducts::serve(p)) {
     auto products = std::make_shared<AftProducts>(p, pass);
     fit = products->fit();
     all.products = std::move(products);
@@ -137,8 +140,7 @@ bool leaves_queries(const AftProblem& p, const AftRecord& record) {
 bool aft_forward(const AftProblem& p, AftRecord& record) {
   record.y = Tensor::empty({p.B, p.T, p.C});
   for (const AftStrip& strip : p.strips) record.begins.push_back(strip.first);
-  record.in_floats =
-      products_round() && p.K <= most_keys_in_floats && forward_in<float>(p, record);
+  record.in_floats = sums_are_floats(p) && forward_in<float>(p, record);
   return !leaves_queries(p, record) || forward_in<double>(p, record);
 }
 

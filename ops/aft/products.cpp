@@ -14,6 +14,10 @@ namespace {
 /// The rows that are multiplied at a time: what a core's second cache holds, and whole tiles.
 constexpr int64_t block_rows = 96;
 
+/// What a row of E has beyond K: a line, so that where K is a page, its columns do not push one
+/// another out of the cache.
+constexpr int64_t padding = 16;
+
 /// c = a b, block by block of rows.
 void multiply(const LeftFactor& a, const PackedFactor& b, const Band& of_a, Stretch rows,
               const Matrix& c) {
@@ -30,7 +34,7 @@ AftProducts::AftProducts(const AftProblem& p, Pass pass) : p_(p) {
   const bool transposed = pass == Pass::backward;
   if (p.visibility.sight.causal) seen_.highest = p.K - p.T;
   for (int64_t group = 0; group < p.G; ++group) {
-    weights_.emplace_back(p.T, p.K);
+    weights_.emplace_back(p.T, p.K + padding);
     panels_.emplace_back(left_panel_count(p.T, p.K));
   }
   std::atomic<bool> fit = true;
@@ -42,7 +46,7 @@ AftProducts::AftProducts(const AftProblem& p, Pass pass) : p_(p) {
     const int64_t count = std::min(block_rows, p.T - first);
     for (int64_t i = first; i < first + count; ++i)
       if (!make_weights(group, i)) fit = false;
-    const ConstMatrix all = weights_[group].matrix;
+    const ConstMatrix all = weights_[group].matrix.columns_from(0, p.K);
     const LeftFactor factor =
         transposed ? pack_left_part(all.transposed(), panels_[group].data(), 0, p.K, first, count)
                    : pack_left_part(all, panels_[group].data(), first, count, 0, p.K);
@@ -78,11 +82,7 @@ void AftProducts::spread(const AftStrip& strip, const ConstMatrix& passed,
   const ConstMatrix rows = passed.rows_from(0, p_.T);
   const PackedMatrix right(rows, true);
   multiply(factors_[strip.group], right.factor, seen_.transposed(), {0, p_.K}, received);
-  Factors& kept = kept_[strip.number];
-  kept.left_panels = Buffer(left_panel_count(rows.rows, rows.columns));
-  kept.right_panels = Buffer(right_panel_count(terms.columns, terms.rows));
-  kept.passed = pack_left(rows, kept.left_panels.data());
-  kept.terms = pack_right(terms.transposed(), kept.right_panels.data());
+  kept_[strip.number] = Factors{MatrixCopy(rows), PackedMatrix(terms.transposed(), true)};
 }
 
 void AftProducts::add_bias_gradient(const Tensor& sum) const {
@@ -93,9 +93,11 @@ void AftProducts::add_bias_gradient(const Tensor& sum) const {
     const MatrixCopy all(count, p_.K);
     Scalar begun = 0;
     for (const AftStrip& strip : p_.strips) {
-      const Factors& kept = kept_[strip.number];
-      if (strip.group != group || kept.left_panels.count() == 0) continue;
-      tile_product(1, kept.passed.rows_from(first, count), kept.terms, begun, all.matrix, {},
+      const std::optional<Factors>& kept = kept_[strip.number];
+      if (strip.group != group || !kept) continue;
+      const ConstMatrix passed = kept->passed.matrix.rows_from(first, count);
+      const Buffer panels(left_panel_count(count, passed.columns));
+      tile_product(1, pack_left(passed, panels.data()), kept->terms.factor, begun, all.matrix, {},
                    seen_.rows_from(first));
       begun = 1;
     }

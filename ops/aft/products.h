@@ -1,6 +1,6 @@
 #pragma once
 
-// The weighted sums of wide bands, as products in bfloat16. With E = e^w [T, K], which is 0 where a
+// The weighted sums of wide bands, as products of floats. With E = e^w [T, K], which is 0 where a
 // query does not see the key, and the terms of a strip's channels as columns,
 //
 //     [den, num] = E [t, t v]       [Σ_i e^w dden, Σ_i e^w dnum] = Eᵀ [dden, dnum]
@@ -8,6 +8,9 @@
 //
 // What lies beyond the causal diagonal is skipped where it fills whole panels. All terms are
 // finite, so that a weight of 0 hides a key to the last bit.
+
+#include <optional>
+#include <vector>
 
 #include "core/machine/tile_product.h"
 #include "ops/aft/kernel.h"
@@ -30,7 +33,7 @@ class AftProducts {
   /// sums [T, n] = E terms [K, n], for these queries.
   void mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
            const Matrix& sums) const;
-  /// received [K, n] = Eᵀ passed [T, n]. Keeps both factors of what the biases get.
+  /// received [K, n] = Eᵀ passed [T, n]. Keeps the factors of what the biases get.
   void spread(const AftStrip& strip, const ConstMatrix& passed, const ConstMatrix& terms,
               const Matrix& received) const;
   /// Adds what the biases get to `sum` [G, T, n].
@@ -38,9 +41,8 @@ class AftProducts {
 
  private:
   struct Factors {
-    Buffer left_panels{}, right_panels{};
-    LeftFactor passed{};    // [T, n]
-    PackedFactor terms{};   // [n, K]
+    MatrixCopy passed;   // [T, n]
+    PackedMatrix terms;  // [n, K]
   };
 
   const AftProblem& p_;
@@ -49,7 +51,7 @@ class AftProducts {
   std::vector<MatrixCopy> weights_{};  // of each group: E [T, K]
   std::vector<Buffer> panels_{};       // and E packed
   std::vector<LeftFactor> factors_{};
-  mutable std::vector<Factors> kept_{};  // of each strip
+  mutable std::vector<std::optional<Factors>> kept_{};  // of each strip
 
   bool make_weights(int64_t group, int64_t i) const;
 };
