@@ -77,17 +77,19 @@ struct Windows {
   }
 
  private:
-  // How the windows are cut depends on their number alone.
-  static constexpr int64_t most_groups = 16, fewest_windows = 32, most_windows = 256;
-  int64_t group_length() const { return std::max(fewest_windows, divide_up(count, most_groups)); }
+  // How the windows are cut depends on their number alone. All rows of a block and of its gradients
+  // stay in a core's second cache.
+  static constexpr int64_t most_groups = 16, block_length = 32;
+  int64_t group_length() const {
+    return std::max<int64_t>(divide_up(count, most_groups * block_length), 1) * block_length;
+  }
   int64_t groups() const { return divide_up(count, group_length()); }
   int64_t end(int64_t group) const { return std::min(count, (group + 1) * group_length()); }
 
   template <class Body>
   void for_each_block(int64_t group, Body body) const {
-    int64_t length = divide_up(group_length(), divide_up(group_length(), most_windows));
-    for (int64_t begin = group * group_length(); begin < end(group); begin += length)
-      body(Stretch{begin, std::min(end(group), begin + length)});
+    for (int64_t begin = group * group_length(); begin < end(group); begin += block_length)
+      body(Stretch{begin, std::min(end(group), begin + block_length)});
   }
 
   int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
