@@ -4,6 +4,7 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
+#include "core/machine/parallel.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -54,8 +55,9 @@ void SlidingCache::reorder(const std::vector<int64_t>& members) {
   auto kept = [this](const Tensor& buffer, int64_t member) {
     return slice(select(buffer, 0, member), 0, begin_, end_);
   };
-  for (size_t b = 0; b < members.size(); ++b)
-    accumulate(0, kept(reordered->rows, static_cast<int64_t>(b)), kept(room_->rows, members[b]));
+  parallel_each(std::ssize(members), 4, [&](int64_t b) {
+    accumulate(0, kept(reordered->rows, b), kept(room_->rows, members[static_cast<size_t>(b)]));
+  });
   room_ = reordered;
 }
 
