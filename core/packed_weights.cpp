@@ -22,8 +22,9 @@ PackedWeights::~PackedWeights() {
   for (auto& [address, kept] : kept_) --kept.weight.storage_->value->packed;
 }
 
-const RightFactor* PackedWeights::transposed(const Tensor& weight) {
-  if (!outermost || !products_round()) return nullptr;
+const RightFactor* PackedWeights::transposed(const ConstMatrix& a, const Tensor& weight,
+                                             const Matrix& c) {
+  if (!outermost || !RightFactor::serves(a, c)) return nullptr;
   const Storage& storage = *weight.storage_;
   if (!storage.requires_gradient || storage.computed) return nullptr;
   return &outermost->keep(weight);
@@ -41,7 +42,7 @@ ConstMatrix transpose_of(const Tensor& weight) {
 
 void PackedWeights::multiply_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
                                         const Matrix& c) {
-  if (const RightFactor* packed = transposed(weight))
+  if (const RightFactor* packed = transposed(a, weight, c))
     packed->gemm(1, a, added, c, Threads::all);
   else
     gemm(1, a, transpose_of(weight), added, c, Threads::all);

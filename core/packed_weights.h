@@ -8,12 +8,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Keeps the weights that products on this thread round to bfloat16 and pack, from a weight's first
-/// product until the end of this object's life. A token's products then read half the bytes, and
-/// pack none. It is for writing, where each token multiplies all weights anew; in a training step
-/// each weight is packed once for its forward and once for its backward product anyway. Meanwhile
-/// these weights must not change: writing to one throws. Of nested ones the outermost counts. Where
-/// products are in float or double, nothing is kept. (PyTorch: the weight cache of torch.autocast)
+/// Keeps the weights that products on this thread pack, from a weight's first such product until
+/// the end of this object's life. A token's products then pack none and, where they round to
+/// bfloat16 pairs, read half the bytes. It is for writing, where each token multiplies all weights
+/// anew; in a training step each weight is packed once for its forward and once for its backward
+/// product anyway. Meanwhile these weights must not change: writing to one throws. Of nested ones
+/// the outermost counts. Where OpenBLAS multiplies, nothing is kept. (PyTorch: the weight cache of
+/// torch.autocast)
 class PackedWeights {
  public:
   PackedWeights();
@@ -21,10 +22,10 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  /// Returns the transpose of `weight` [P, N], a parameter or a view of one, for products x Wᵀ.
-  /// Returns null where this thread has no PackedWeights, products do not round, or `weight` is no
-  /// parameter.
-  static const RightFactor* transposed(const Tensor& weight);
+  /// Returns the transpose of `weight` [P, N], a parameter or a view of one, for products c = a Wᵀ.
+  /// Returns null where this thread has no PackedWeights, such a product does not read panels, or
+  /// `weight` is no parameter.
+  static const RightFactor* transposed(const ConstMatrix& a, const Tensor& weight, const Matrix& c);
   /// Computes c = a weightᵀ + added on all threads, with the packed weight where there is one.
   static void multiply_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
                                   const Matrix& c);

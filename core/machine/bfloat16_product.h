@@ -24,13 +24,16 @@ bool products_round();
 void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                    Threads threads);
 
-/// The right factor b of many products a b, prepared once for all of them. Where products round
-/// floats to bfloat16, it is rounded and packed now, and nothing of b itself is kept. Elsewhere it
-/// is a view, and b must not change.
+/// The right factor b of many products a b, packed once for all of them. Where products round
+/// floats to bfloat16, nothing of b itself is kept. Elsewhere b must not change: products that take
+/// no panels read it where it lies.
 class RightFactor {
  public:
   /// Packs the matrix b.
   explicit RightFactor(const ConstMatrix& b);
+
+  /// Whether a product c = a b reads the panels of a factor that is made now.
+  static bool serves(const ConstMatrix& a, const Matrix& c);
 
   /// Computes c = alpha a b + added, each element with the bits that `gemm` gave it when the factor
   /// was made.
@@ -39,7 +42,8 @@ class RightFactor {
 
  private:
   ConstMatrix b_;  // its sizes alone count where it is rounded
-  /// Multiplies with the panels of b, by the kernel that they are for; empty where b is a view.
+  bool rounded_;
+  /// Multiplies with the panels of b, by the kernel that they are for.
   std::function<void(Scalar alpha, const ConstMatrix& a, Addend, const Matrix& c, Threads)>
       multiply_{};
 };

@@ -183,20 +183,19 @@ void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
   });
 }
 
-/// Whether panels are faster at this product than OpenBLAS. OpenBLAS has kernels of its own for
-/// products that are small, and takes thin ones where they lie.
-bool is_for_panels(const ConstMatrix& a, const Matrix& c) {
+}  // namespace
+
+// OpenBLAS has kernels of its own for products that are small, and takes thin ones where they lie.
+bool takes_panels(const ConstMatrix& a, const Matrix& c) {
   constexpr int64_t thin = 16;
   return sizeof(Scalar) == sizeof(float) && panels_beat_openblas() &&
          std::min(c.rows, c.columns) > thin && multiplications(a, c) >= worthwhile_products;
 }
 
-}  // namespace
-
 void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                     Threads threads) {
   if (!has_products(a, b, added, c)) return;
-  if (is_for_panels(a, c)) return panel_gemm(alpha, a, b, added, c, threads);
+  if (takes_panels(a, c)) return panel_gemm(alpha, a, b, added, c, threads);
   if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
   std::optional<MatrixCopy> copy_of_a, copy_of_b;
   if (threads == Threads::all && is_worth_turning(a, b, c)) {

@@ -52,11 +52,17 @@ double multiplications(const ConstMatrix& a, const ConstMatrix& c);
 /// thread, and cutting the work up costs one microsecond.
 inline constexpr double worthwhile_products = 4e5;
 
+/// The number of rows up to which a product is thin.
+inline constexpr int64_t thin_rows = 8;
+
 /// Computes c = alpha a b + added, and returns true, if c has few rows or few columns and the sums
 /// are over elements that lie side by side in a and in b. Such a product takes both where they lie;
 /// packing the larger one would take longer than to multiply it. Otherwise it does nothing.
 bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend added,
                    const Matrix& c);
+
+/// Whether `unrounded_gemm` computes c = a b by panels.
+bool takes_panels(const ConstMatrix& a, const Matrix& c);
 
 /// Computes what `gemm` does with a and b as they are, by panels (core/machine/packed_product.h).
 void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,

@@ -31,9 +31,6 @@ double multiplications(const ConstMatrix& a, const ConstMatrix& c) {
 
 namespace {
 
-/// The number of rows up to which a product is thin.
-constexpr int64_t thin_rows = 8;
-
 /// Whether c = a b has few rows and sums over elements that lie side by side in a and in b.
 bool is_thin(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   auto dense = [](int64_t length, int64_t stride) { return length <= 1 || stride == 1; };

@@ -28,7 +28,8 @@ void BlockGradients::begin(const Tensor& dy) {
   content_right = scratch.right(queries.content.matrix, scratch.content_factor);
   position_right = scratch.right(queries.position.matrix, scratch.position_factor);
   if (a.clipped_values.defined())
-    gemm(1, scaled, table_of_head(a.clipped_values, block.h).transposed(), 0, clipped_gradients);
+    tile_product(1, {scaled}, {table_of_head(a.clipped_values, block.h).transposed()}, 0,
+                 clipped_gradients);
 }
 
 void BlockGradients::add(const AttentionTile& tile) const {

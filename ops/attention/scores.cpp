@@ -80,7 +80,7 @@ BlockQueries::BlockQueries(const AttentionBlock& block, const AttentionScratch& 
   if (a.clipped_keys.defined()) {  // (q_i + position_bias)·clipped_keys[c]
     ConstMatrix table = table_of_head(a.clipped_keys, block.h);
     Matrix scores = block.rows_in(scratch.clipped_scores, table.rows);
-    gemm(*a.factor, position.matrix, table.transposed(), 0, scores);
+    tile_product(*a.factor, {position.matrix}, {table.transposed()}, 0, scores);
     clipped_scores = scores;
   }
 }

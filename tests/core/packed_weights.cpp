@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/errors.h"
+#include "core/machine/blas.h"
 #include "core/random.h"
 #include "core/tape.h"
 #include "nn/models/generate.h"
@@ -23,25 +24,32 @@ Tensor normal_tensor(const Dims& shape, uint64_t seed) {
   return Tensor::from(shape, values);
 }
 
+/// The packed transpose for a product with so many rows, or null.
+const RightFactor* packed(const Tensor& weight, int64_t rows = 1) {
+  const int64_t P = weight.size(0), N = weight.size(1);
+  return PackedWeights::transposed(ConstMatrix::row_major(nullptr, rows, N), weight,
+                                   Matrix::row_major(nullptr, rows, P));
+}
+
 }  // namespace
 
 TEST_CASE("packed weights: parameters and their views, where products round") {
   Tensor weight = normal_tensor({40, 24}, 1).require_gradient();
-  CHECK(PackedWeights::transposed(weight) == nullptr);
+  CHECK(packed(weight) == nullptr);
   InBfloat16 rounds;
-  CHECK(PackedWeights::transposed(weight) == nullptr);
+  CHECK(packed(weight) == nullptr);
   PackedWeights weights;
-  const RightFactor* whole = PackedWeights::transposed(weight);
+  const RightFactor* whole = packed(weight);
   CHECK(whole != nullptr);
-  CHECK(PackedWeights::transposed(weight) == whole);
-  const RightFactor* part = PackedWeights::transposed(slice(weight, 0, 0, 16));
+  CHECK(packed(weight) == whole);
+  const RightFactor* part = packed(slice(weight, 0, 0, 16));
   CHECK(part != nullptr);
   CHECK(part != whole);
-  CHECK(PackedWeights::transposed(slice(weight, 0, 0, 16)) == part);
-  CHECK(PackedWeights::transposed(normal_tensor({40, 24}, 1)) == nullptr);
-  CHECK(PackedWeights::transposed(contiguous(transpose(weight))) == nullptr);
+  CHECK(packed(slice(weight, 0, 0, 16)) == part);
+  CHECK(packed(normal_tensor({40, 24}, 1)) == nullptr);
+  CHECK(packed(contiguous(transpose(weight))) == nullptr);
   set_product_precision(Precision::float32);
-  CHECK(PackedWeights::transposed(weight) == nullptr);
+  CHECK(packed(weight) == nullptr);
 }
 
 TEST_CASE("packed weights: linear has the same bits with them, for any number of rows") {
@@ -59,6 +67,28 @@ TEST_CASE("packed weights: linear has the same bits with them, for any number of
   }
 }
 
+TEST_CASE("packed weights: floats where products take panels, with the bits of unpacked ones") {
+  Tensor weight = normal_tensor({330, 300}, 1).require_gradient(), bias = normal_tensor({330}, 2);
+  for (int64_t rows : {1, 8, 16, 17, 60}) {
+    CAPTURE(rows);
+    Tensor x = normal_tensor({rows, 300}, 3);
+    auto both = [&] {
+      return std::array{linear(x, weight, bias).values(),
+                        linear(x, slice(weight, 0, 30, 330)).values()};
+    };
+    auto expected = both();
+    PackedWeights weights;
+    const bool packs = takes_panels(ConstMatrix::row_major(nullptr, rows, 300),
+                                    Matrix::row_major(nullptr, rows, 330));
+    if (rows <= 8) CHECK_FALSE(packs);
+    CHECK((packed(weight, rows) != nullptr) == packs);
+    for (int time = 0; time < 2; ++time) CHECK(both() == expected);
+    if (packs)
+      CHECK(refusal([&] { weight.mutable_data(); }) ==
+            "in-place write: a tensor of shape [330, 300] is kept by PackedWeights");
+  }
+}
+
 TEST_CASE("packed weights: a kept weight cannot be written, and the outermost object counts") {
   Tensor weight = normal_tensor({4, 6}, 1).require_gradient(),
          other = normal_tensor({4, 6}, 1).require_gradient();
@@ -68,9 +98,9 @@ TEST_CASE("packed weights: a kept weight cannot be written, and the outermost ob
     const RightFactor* kept = nullptr;
     {
       PackedWeights inner;
-      kept = PackedWeights::transposed(weight);
+      kept = packed(weight);
     }
-    CHECK(PackedWeights::transposed(weight) == kept);
+    CHECK(packed(weight) == kept);
     CHECK(refusal([&] { weight.mutable_data(); }) ==
           "in-place write: a tensor of shape [4, 6] is kept by PackedWeights");
     other.mutable_data()[0] = 1;
