@@ -13,7 +13,8 @@ constexpr auto names(Precision) { return std::array{"float32", "bfloat16"}; }
 
 /// Chooses for the whole process how `gemm` rounds floats from now on: those of linear layers,
 /// attention, AFT and recurrent nets, forward and backward. The default is float32, which does not
-/// round. Doubles are never rounded. No product may run meanwhile.
+/// round. Doubles are never rounded, nor is what up to 8 tokens multiply with a cache, as rounding
+/// that would take longer than the product. No product may run meanwhile.
 /// (PyTorch: torch.set_float32_matmul_precision, "highest" and "medium")
 void set_product_precision(Precision precision);
 

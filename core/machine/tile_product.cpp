@@ -48,11 +48,6 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
   });
 }
 
-void unpacked_product(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
-                      const Matrix& c) {
-  (packing_pays(c.rows) ? gemm : unrounded_gemm)(alpha, a, b, beta, c, Threads::one);
-}
-
 }  // namespace
 
 bool packs_serve_transposed() {
@@ -129,14 +124,14 @@ PackedMatrix::PackedMatrix(const ConstMatrix& b, bool packs)
       factor(packs ? pack_right(b, panels_.data()) : PackedFactor{b}) {}
 
 void PackedMatrix::multiply(const ConstMatrix& a, Scalar beta, const Matrix& c) const {
-  if (!factor.panels) return unpacked_product(1, a, factor.matrix, beta, c);
+  if (!factor.panels) return unrounded_gemm(1, a, factor.matrix, beta, c, Threads::one);
   Buffer panels(left_panel_count(a.rows, a.columns));
   tile_product(1, pack_left(a, panels.data()), factor, beta, c);
 }
 
 void tile_product(Scalar alpha, const LeftFactor& a, const PackedFactor& b, Scalar beta,
                   const Matrix& c, const Band& of_a, const Band& of_c) {
-  if (!b.panels) return unpacked_product(alpha, a.matrix, b.matrix, beta, c);
+  if (!b.panels) return unrounded_gemm(alpha, a.matrix, b.matrix, beta, c, Threads::one);
   with_kernel(
       [&](const auto& kernel) { multiply_tiles(kernel, alpha, a, b, beta, c, of_a, of_c); });
 }

@@ -43,8 +43,8 @@ struct PackedFactor {
 inline constexpr int64_t part_columns = 32;
 
 /// Whether to pack a right factor of products that have so many rows in all: for few, packing takes
-/// longer than the products. A `tile_product` of what is not packed is `gemm`, or for few rows
-/// `unrounded_gemm`: rounding takes as long as packing.
+/// longer than the products, and so does rounding. A `tile_product` of what is not packed is
+/// `unrounded_gemm`.
 inline bool packing_pays(int64_t rows) { return rows > 8; }
 
 /// The Scalars that a packed factor [rows, columns] takes; for a left one, those for its transpose

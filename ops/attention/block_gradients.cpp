@@ -28,8 +28,7 @@ void BlockGradients::begin(const Tensor& dy) {
   content_right = scratch.right(queries.content.matrix, scratch.content_factor);
   position_right = scratch.right(queries.position.matrix, scratch.position_factor);
   if (a.clipped_values.defined())
-    tile_product(1, {scaled}, {table_of_head(a.clipped_values, block.h).transposed()}, 0,
-                 clipped_gradients);
+    tile_product(1, scaled_left, factors.clipped_values.of(block), 0, clipped_gradients);
 }
 
 void BlockGradients::add(const AttentionTile& tile) const {
@@ -71,12 +70,16 @@ void BlockGradients::add(const AttentionTile& tile) const {
 
 bool BlockGradients::finish(bool sees) const {
   if (!sees) clear_matrix(dq);
-  add_product(gradients.clipped_values, 0, {ConstMatrix(clipped_sums).transposed()}, {scaled});
+  auto clipped_left = [&](const ConstMatrix& x) { return scratch.left(x, scratch.clipped_panels); };
+  if (gradients.clipped_values.wanted())
+    add_product(gradients.clipped_values, 0, clipped_left(ConstMatrix(clipped_sums).transposed()),
+                scaled_right);
   if (a.clipped_keys.defined())
-    weighted_product(zeros, {clipped_slopes}, {table_of_head(a.clipped_keys, block.h)}, 1,
+    weighted_product(zeros, clipped_left(clipped_slopes), factors.clipped_keys.of(block), 1,
                      dq_position);
-  add_product(gradients.clipped_keys, 0, {ConstMatrix(clipped_slopes).transposed()},
-              {queries.position.matrix});
+  if (gradients.clipped_keys.wanted())
+    add_product(gradients.clipped_keys, 0, clipped_left(ConstMatrix(clipped_slopes).transposed()),
+                position_right);
   if (gradients.content_bias.wanted()) simd::sum_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
     simd::sum_rows(dq_position, gradients.position_bias.of(task).data);

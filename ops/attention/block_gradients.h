@@ -32,11 +32,13 @@ struct BackwardFactors {
   const RelativeAttention& a = problem.a;
   bool packs = problem.packs();
   ScoreFactors scores{problem, packs && !problem.keeps_exponentials()};
-  static constexpr auto side = HeadFactors::Side::rows;
+  static constexpr auto side = HeadFactors::Side::rows, turned = HeadFactors::Side::transposed;
   HeadFactors keys{a.key, side, problem, packs};
-  HeadFactors values{a.value, HeadFactors::Side::transposed, problem, packs};
+  HeadFactors values{a.value, turned, problem, packs};
   HeadFactors position_rows{table_by_head(a.position_rows), side, problem, packs};
   HeadFactors position_queries{table_by_head(a.position_queries), side, problem, packs};
+  HeadFactors clipped_keys{table_by_head(a.clipped_keys), side, problem, packs};
+  HeadFactors clipped_values{table_by_head(a.clipped_values), turned, problem, packs};
 };
 
 /// What a thread needs beyond the scratch of the forward pass.
@@ -69,7 +71,7 @@ struct BlockGradients {
   Zeros zeros;
   const RelativeAttention& a = factors.a;
   const AttentionGradients& gradients = factors.gradients;
-  BlockQueries queries{block, scratch};
+  BlockQueries queries{block, record.exponentials.defined() ? nullptr : &factors.scores, scratch};
   std::array<SoftmaxRow, AttentionProblem::most_rows> rows = {};
   std::array<Scalar, AttentionProblem::most_rows> means = {};  // dy_i·y_i / total_i
   /// [rows, D]

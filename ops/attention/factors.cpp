@@ -9,10 +9,6 @@ Tensor table_by_head(const Tensor& table) {
   return table.defined() ? unsqueeze(transpose(table, 0, 1), 0) : table;
 }
 
-ConstMatrix table_of_head(const Tensor& table, int64_t h) {
-  return rows_of_head(table_by_head(table), 0, h);
-}
-
 HeadFactors::HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs)
     : x_(x), side_(side) {
   if (!x.defined()) return;

@@ -15,8 +15,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Returns a table [n, H or 1, D] by head, [1, H or 1, n, D], or an undefined one as it is.
 Tensor table_by_head(const Tensor& table);
-/// Returns head `h` of a table [n, H or 1, D], as [n, D].
-ConstMatrix table_of_head(const Tensor& table, int64_t h);
 /// Returns the number of a table's rows, 0 for an undefined one.
 inline int64_t row_count(const Tensor& table) { return table.defined() ? table.size(0) : 0; }
 
@@ -59,6 +57,7 @@ struct ScoreFactors {
   HeadFactors keys{problem.a.key, side, problem, packs};
   HeadFactors position_rows{table_by_head(problem.a.position_rows), side, problem, packs};
   HeadFactors position_queries{table_by_head(problem.a.position_queries), side, problem, packs};
+  HeadFactors clipped_keys{table_by_head(problem.a.clipped_keys), side, problem, packs};
 };
 
 /// Computes c = a b + beta c for weights a, as `tile_product` does.

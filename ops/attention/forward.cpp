@@ -64,9 +64,10 @@ struct ForwardBlock {
     if (a.clipped_values.defined()) sum_clipped(e, tile, by_clipped);
   }
 
-  void finish() {
+  void finish(const HeadFactors& clipped_values) {
     if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
-      weighted_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
+      weighted_product(zeros, scratch.left(by_clipped, scratch.clipped_panels),
+                       clipped_values.of(block), 1, y);
     std::array<Scalar, AttentionProblem::most_rows> factors;
     for (int64_t i = 0; i < block.rows; ++i) {
       Scalar total = rows[i].total;
@@ -89,14 +90,17 @@ struct ForwardFactors {
   const AttentionProblem& problem;
   TileList tiles{problem};
   ScoreFactors scores{problem, problem.packs()};
-  HeadFactors values{problem.a.value, HeadFactors::Side::rows, problem, problem.packs()};
+  static constexpr auto side = HeadFactors::Side::rows;
+  HeadFactors values{problem.a.value, side, problem, problem.packs()};
+  HeadFactors clipped_values{table_by_head(problem.a.clipped_values), side, problem,
+                             problem.packs()};
 };
 
 void compute(const AttentionBlock& block, const ForwardFactors& factors,
              const AttentionScratch& scratch, const AttentionRecord& record) {
   ConstMatrix y = block.queries(record.y);
   Scalar* to = record.y.mutable_data() + (y.data - record.y.data());
-  BlockQueries queries(block, scratch);
+  BlockQueries queries(block, &factors.scores, scratch);
   leave_out_zeros([&](Zeros zeros) {
     ForwardBlock forward{block, scratch, zeros, {to, y.rows, y.columns, y.row_stride, 1}};
     clear_matrix(forward.by_clipped);
@@ -104,7 +108,7 @@ void compute(const AttentionBlock& block, const ForwardFactors& factors,
       forward.add({tile, factors.scores, queries, scratch}, factors.values.of(block), record);
     });
     if (!sees) clear_matrix(forward.y);
-    forward.finish();
+    forward.finish(factors.clipped_values);
     if (record.rows.defined()) forward.save(record.rows);
     return is_finite(forward.y);
   });

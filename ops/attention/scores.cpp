@@ -63,7 +63,8 @@ LeftFactor AttentionScratch::left_part(const ConstMatrix& a, bool transposed, in
                     : pack_left_part(factor, memory.data(), first, count, 0, a.columns);
 }
 
-BlockQueries::BlockQueries(const AttentionBlock& block, const AttentionScratch& scratch) {
+BlockQueries::BlockQueries(const AttentionBlock& block, const ScoreFactors* factors,
+                           const AttentionScratch& scratch) {
   const RelativeAttention& a = block.problem.a;
   ConstMatrix q = block.queries(a.query);
   auto with = [&](const Tensor& bias, const Buffer& buffer) {
@@ -77,10 +78,9 @@ BlockQueries::BlockQueries(const AttentionBlock& block, const AttentionScratch& 
   position = content;
   if (meets_positions(a))
     position = scratch.left(with(a.position_bias, scratch.position_query), scratch.position_panels);
-  if (a.clipped_keys.defined()) {  // (q_i + position_bias)·clipped_keys[c]
-    ConstMatrix table = table_of_head(a.clipped_keys, block.h);
-    Matrix scores = block.rows_in(scratch.clipped_scores, table.rows);
-    tile_product(*a.factor, {position.matrix}, {table.transposed()}, 0, scores);
+  if (factors && a.clipped_keys.defined()) {  // (q_i + position_bias)·clipped_keys[c]
+    Matrix scores = block.rows_in(scratch.clipped_scores, row_count(a.clipped_keys));
+    tile_product(*a.factor, position, factors->clipped_keys.of(block), 0, scores);
     clipped_scores = scores;
   }
 }

@@ -71,6 +71,10 @@ struct AttentionScratch {
   /// [rows, 2m + 1]
   Buffer clipped_scores{rows * row_count(problem.a.clipped_keys)};
   Buffer clipped_sums{rows * row_count(problem.a.clipped_values)};
+  /// Those, or their transpose, as a left factor.
+  Buffer clipped_panels{packs ? left_panel_count(rows, std::max(row_count(problem.a.clipped_keys),
+                                                                row_count(problem.a.clipped_values)))
+                              : 0};
 
   /// Packs a left factor where tiles are packed.
   LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
@@ -85,7 +89,9 @@ struct BlockQueries {
   LeftFactor content, position;
   ConstMatrix clipped_scores;
 
-  BlockQueries(const AttentionBlock& block, const AttentionScratch& scratch);
+  /// Computes no scores where `factors` is null.
+  BlockQueries(const AttentionBlock& block, const ScoreFactors* factors,
+               const AttentionScratch& scratch);
 };
 
 /// The scores of a tile, [rows, keys] in scratch.scores.
