@@ -42,8 +42,9 @@ HWY_INLINE Vector rounded(Vector value) { return value; }
 HWY_INLINE Vector rounded(Vector value) {
   const hn::RebindToUnsigned<Lanes> bits;
   const auto whole = hn::BitCast(bits, value);
-  const auto even = hn::And(hn::ShiftRight<16>(whole), hn::Set(bits, 1));
-  const auto nearest = hn::Add(whole, hn::Add(even, hn::Set(bits, 0x7fff)));
+  const auto is_odd = hn::TestBit(whole, hn::Set(bits, 0x10000));
+  const auto half = hn::IfThenElse(is_odd, hn::Set(bits, 0x8000), hn::Set(bits, 0x7fff));
+  const auto nearest = hn::Add(whole, half);
   const auto quiet = hn::Or(whole, hn::Set(bits, 0x400000));
   const auto kept = hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(value)), quiet, nearest);
   return hn::BitCast(Lanes(), hn::And(kept, hn::Set(bits, 0xffff0000u)));
