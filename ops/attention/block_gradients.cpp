@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/machine/blas.h"
 #include "core/machine/simd.h"
 #include "ops/attention/pairs.h"
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/machine/blas.h"
+#include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "ops/attention/pairs.h"
 
