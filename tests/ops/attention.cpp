@@ -76,7 +76,7 @@ TEST_CASE("attention in bfloat16: near the formulas, and the same bits on any nu
   }
 }
 
-TEST_CASE("attention in bfloat16: the products of up to 8 queries are as in floats, others rounded") {
+TEST_CASE("attention in bfloat16: up to 8 queries are as in floats, and more are rounded") {
   for (const char* terms : {"uvrpsab", "a", "b"})
     for (int64_t T : {1, 8, 9}) {
       CAPTURE(terms);

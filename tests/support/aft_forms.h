@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/machine/parallel.h"
 #include "core/tape.h"
 #include "ops/aft.h"
 #include "ops/concat.h"
@@ -293,6 +294,19 @@ inline void check_members(int64_t B, int64_t ill, int64_t T, uint64_t seed) {
     for (int64_t b = 0; b < B; ++b)
       for (auto part : {&Pass::y, &Pass::dkey, &Pass::dvalue})
         if (b != ill) CHECK(same_bits(select(after.*part, 0, b), select(before.*part, 0, b)));
+  }
+}
+
+/// Checks that a pass over B members of C channels has the same bits on any number of threads.
+inline void check_threads(int64_t B, int64_t C, uint64_t seed) {
+  for (const Form& form : every_form(5, 200)) {
+    CAPTURE(form.name);
+    RandomValues random(seed);
+    Inputs in(form, B, 5, 200, C, random);
+    in.move_key(2, 60, 100);
+    Pass here(in);
+    for (int threads : {1, 2, 3, 4})
+      with_threads(threads, [&] { CHECK(same_bits(Pass(in), here)); });
   }
 }
 

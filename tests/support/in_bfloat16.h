@@ -17,6 +17,16 @@ struct InBfloat16 {
 
 namespace shiftgrad::test {
 
+/// Calls body with products as they are, and where there are floats with rounded ones.
+template <class Body>
+void in_each_precision(Body body) {
+  body();
+#ifndef SHIFTGRAD_DOUBLE
+  InBfloat16 rounded;
+  body();
+#endif
+}
+
 /// Runs a test with the CPU's instructions, if it has them, and by software.
 template <class Test>
 void by_hardware_and_software(Test test) {

@@ -31,14 +31,10 @@ void tile_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c
   tile_product(alpha, packed.left, packed.right, beta, c);
 }
 
-/// Calls body with products as they are, and rounded to bfloat16.
+/// Calls body on every instruction set, in each precision.
 template <class Body>
-void in_each_precision(Body body) {
-  on_every_instruction_set(body);
-#ifndef SHIFTGRAD_DOUBLE
-  InBfloat16 rounded;
-  on_every_instruction_set(body);
-#endif
+void everywhere(Body body) {
+  in_each_precision([&] { on_every_instruction_set(body); });
 }
 
 }  // namespace
@@ -92,7 +88,7 @@ TEST_CASE("tile_product: sums begin at 0, whatever the product before left in re
 }
 
 TEST_CASE("tile_product: a part of a packed factor is what packing the part gives") {
-  in_each_precision([] {
+  everywhere([] {
     Operand a(20, 30, Order::rows, 1), b(100, 130, Order::rows, 2);
     Packed whole(a.view, b.view);
     for (auto [row, column, columns] : {std::array{0, 0, 130}, {14, 32, 40}, {70, 96, 34}}) {
@@ -106,7 +102,7 @@ TEST_CASE("tile_product: a part of a packed factor is what packing the part give
 }
 
 TEST_CASE("tile_product: what is outside a band changes no bit of what is inside") {
-  in_each_precision([] {
+  everywhere([] {
     for (bool rising : {false, true})
       for (auto [lowest, highest] :
            {std::array{-200, 5}, {-20, 200}, {-7, 40}, {3, 4}, {300, 400}}) {

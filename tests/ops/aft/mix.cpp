@@ -4,7 +4,6 @@
 
 #include "ops/aft.h"
 
-#include "core/machine/parallel.h"
 #include "tests/support/aft_forms.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/fresh_memory.h"
@@ -139,15 +138,7 @@ TEST_CASE("aft_mix: a NaN in one batch member changes no bit of the others") {
 }
 
 TEST_CASE("aft_mix: the same bits on any number of threads") {
-  for (const Form& form : every_form(5, 200)) {
-    CAPTURE(form.name);
-    RandomValues random(169);
-    Inputs in(form, 5, 5, 200, 3, random);
-    in.move_key(2, 60, 100);
-    Pass here(in);
-    for (int threads : {1, 2, 3, 4})
-      with_threads(threads, [&] { CHECK(same_bits(Pass(in), here)); });
-  }
+  check_threads(5, 3, 169);
 }
 
 TEST_CASE("aft_mix: 4096 tokens") {
