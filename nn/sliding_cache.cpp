@@ -56,7 +56,7 @@ void SlidingCache::reorder(const std::vector<int64_t>& members) {
     return slice(select(buffer, 0, member), 0, begin_, end_);
   };
   parallel_each(std::ssize(members), 4, [&](int64_t b) {
-    accumulate(0, kept(reordered->rows, b), kept(room_->rows, members[static_cast<size_t>(b)]));
+    accumulate(0, kept(reordered->rows, b), kept(room_->rows, members[b]));
   });
   room_ = reordered;
 }

@@ -9,6 +9,7 @@
 
 #include <limits>
 
+#include "core/machine/blas.h"
 #include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -45,7 +46,7 @@ inline constexpr int64_t part_columns = 32;
 /// Whether to pack a right factor of products that have so many rows in all: for few, packing takes
 /// longer than the products, and so does rounding. A `tile_product` of what is not packed is
 /// `unrounded_gemm`.
-inline bool packing_pays(int64_t rows) { return rows > 8; }
+inline bool packing_pays(int64_t rows) { return rows > thin_rows; }
 
 /// The Scalars that a packed factor [rows, columns] takes; for a left one, those for its transpose
 /// too.

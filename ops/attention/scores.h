@@ -71,10 +71,10 @@ struct AttentionScratch {
   /// [rows, 2m + 1]
   Buffer clipped_scores{rows * row_count(problem.a.clipped_keys)};
   Buffer clipped_sums{rows * row_count(problem.a.clipped_values)};
-  /// Those, or their transpose, as a left factor.
-  Buffer clipped_panels{packs ? left_panel_count(rows, std::max(row_count(problem.a.clipped_keys),
-                                                                row_count(problem.a.clipped_values)))
-                              : 0};
+  int64_t clipped_rows =
+      std::max(row_count(problem.a.clipped_keys), row_count(problem.a.clipped_values));
+  /// A matrix [rows, clipped_rows], or its transpose, as a left factor.
+  Buffer clipped_panels{packs ? left_panel_count(rows, clipped_rows) : 0};
 
   /// Packs a left factor where tiles are packed.
   LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
