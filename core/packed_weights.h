@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "core/machine/bfloat16_product.h"
 #include "core/machine/blas.h"
+#include "core/machine/right_factor.h"
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

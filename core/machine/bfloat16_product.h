@@ -4,8 +4,6 @@
 // and 8 of precision. A product of two such numbers is exact in float, and sums are kept in float.
 // In the library of doubles, nothing is rounded.
 
-#include <functional>
-
 #include "core/machine/blas.h"
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
@@ -23,30 +21,6 @@ bool products_round();
 /// torch.set_float32_matmul_precision("medium"))
 void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                    Threads threads);
-
-/// The right factor b of many products a b, packed once for all of them. Where products round
-/// floats to bfloat16, nothing of b itself is kept. Elsewhere b must not change: products that take
-/// no panels read it where it lies.
-class RightFactor {
- public:
-  /// Packs the matrix b.
-  explicit RightFactor(const ConstMatrix& b);
-
-  /// Whether a product c = a b reads the panels of a factor that is made now.
-  static bool serves(const ConstMatrix& a, const Matrix& c);
-
-  /// Computes c = alpha a b + added, each element with the bits that `gemm` gave it when the factor
-  /// was made.
-  void gemm(Scalar alpha, const ConstMatrix& a, Addend added, const Matrix& c,
-            Threads threads = Threads::one) const;
-
- private:
-  ConstMatrix b_;  // its sizes alone count where it is rounded
-  bool rounded_;
-  /// Multiplies with the panels of b, by the kernel that they are for.
-  std::function<void(Scalar alpha, const ConstMatrix& a, Addend, const Matrix& c, Threads)>
-      multiply_{};
-};
 
 /// Whether bfloat16 products are faster than those of floats: they use the CPU's instructions for
 /// them, AMX's tiles or the vectors of AVX512_BF16, if these multiply more numbers in a cycle than

@@ -9,6 +9,7 @@
 #include "core/machine/bfloat16_product.h"
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
+#include "core/machine/right_factor.h"
 #include "core/tape.h"
 #include "nn/state_dict.h"
 #include "ops/arithmetic.h"

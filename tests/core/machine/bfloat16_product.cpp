@@ -9,6 +9,7 @@
 
 #include "core/errors.h"
 #include "core/machine/parallel.h"
+#include "core/machine/right_factor.h"
 #include "tests/support/bounded.h"
 #include "tests/support/guarded_matrix.h"
 #include "tests/support/in_bfloat16.h"
