@@ -140,9 +140,7 @@ void BlockGradients::position_gradients(const AttentionTile& tile, const Shifted
         dq_position, tile.inside);
     if (gradients.position_rows.wanted())
       add_product(gradients.position_rows, tile.table_begin,
-                  packs_serve_transposed() ? left.transposed()
-                                           : scratch.left(by_distance.transposed(), scratch.panels),
-                  position_right, tile.inside);
+                  scratch.transposed(left, scratch.panels), position_right, tile.inside);
   }
   if (gradients.position_scores.wanted())
     simd::sum_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
@@ -155,17 +153,16 @@ void BlockGradients::position_query_gradients(const AttentionTile& tile,
   for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
     std::fill_n(scratch.by_key.data(), scratch.by_key.count(), Scalar{0});
     add_matrix(ds.columns_from(part.begin, part.keys).transposed(), part.by_query);
-    ConstMatrix by_distance = part.by_distance;
-    int64_t first_key = tile.key_begin + part.begin, distances = by_distance.columns;
-    Band inside = part.inside(tile);
-    if (gradients.key.wanted())
-      add_product(
-          gradients.key, first_key, scratch.left(by_distance, scratch.panels),
-          factors.position_queries.of(block).block(part.table_begin, distances, 0, scratch.D),
-          inside);
+    const LeftFactor by_distance = scratch.left(part.by_distance, scratch.panels);
+    const int64_t first_key = tile.key_begin + part.begin;
+    const Band inside = part.inside(tile);
+    add_product(gradients.key, first_key, by_distance,
+                factors.position_queries.of(block).block(
+                    part.table_begin, part.by_distance.columns, 0, scratch.D),
+                inside);
     if (gradients.position_queries.wanted())
       add_product(gradients.position_queries, part.table_begin,
-                  scratch.left(by_distance.transposed(), scratch.panels),
+                  scratch.transposed(by_distance, scratch.panels),
                   factors.keys.of(block).block(first_key, part.keys, 0, scratch.D),
                   inside.transposed());
   });

@@ -55,6 +55,10 @@ LeftFactor AttentionScratch::left(const ConstMatrix& a, const Buffer& memory) co
   return packs ? pack_left(a, memory.data()) : LeftFactor{a};
 }
 
+LeftFactor AttentionScratch::transposed(const LeftFactor& a, const Buffer& memory) const {
+  return packs_serve_transposed() ? a.transposed() : left(a.matrix.transposed(), memory);
+}
+
 LeftFactor AttentionScratch::left_part(const ConstMatrix& a, bool transposed, int64_t first,
                                        int64_t count, const Buffer& memory) const {
   ConstMatrix factor = transposed ? a.transposed() : a;

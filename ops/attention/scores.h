@@ -78,6 +78,9 @@ struct AttentionScratch {
 
   /// Packs a left factor where tiles are packed.
   LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
+  /// Returns the left factor aᵀ for a packed a; where it has to be packed anew, in `memory`, which
+  /// may be that of a.
+  LeftFactor transposed(const LeftFactor& a, const Buffer& memory) const;
   /// Packs some rows of a, as part of a or of its transpose as a left factor; returns the whole.
   LeftFactor left_part(const ConstMatrix& a, bool transposed, int64_t first, int64_t count,
                        const Buffer& memory) const;
