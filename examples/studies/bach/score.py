@@ -4,32 +4,18 @@
     score.py CHAR_LM RUN TEXT [--block 256] [--stride 64]
 
 Each note is predicted in a block that began block - stride to block - 1 tokens before it, and so is seen from
-equal context by models with absolute positions and with relative ones. For this, char_lm scores, as separate
-blocks, a text of overlapping ones, and only the last notes of each count. So do all notes of the first but
-the very first, which nothing predicts. Line feeds are scored and do not count.
+equal context by models with absolute positions and with relative ones. The first notes have fewer before them, and
+nothing predicts the very first. Line feeds are scored and do not count.
 """
 
 import argparse
-import os
-import subprocess
-import tempfile
+import sys
+from pathlib import Path
 
 import notation
 
-
-def losses_in_blocks(flags, text):
-    """Returns -log p of each token of the text as char_lm scores it in separate blocks, 0 for the first."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, losses = (os.path.join(folder, name) for name in ("text", "losses"))
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
-        command = [flags.char_lm, "eval", flags.run, "--data", path, "--eval_split", "1", "--losses", losses]
-        command += ["--mode", "chunks", "--tgt_len", str(flags.block), "--threads", str(flags.threads)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise ValueError(done.stderr.strip())
-        with open(losses, encoding="ascii") as file:
-            return [0.0] + [float(line) for line in file]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import overlapping_blocks  # noqa: E402
 
 
 def main():
@@ -43,16 +29,9 @@ def main():
     flags = parser.parse_args()
     if not 1 <= flags.stride < flags.block:
         raise ValueError("--stride: expected at least 1 and less than --block")
-    with open(flags.text, encoding="ascii") as file:
-        text = file.read()
-    last = max(len(text) - flags.block, 0)
-    starts = list(range(0, last + flags.stride, flags.stride))
-    losses = losses_in_blocks(flags, "".join(text[start : start + flags.block] for start in starts))
-    counted = []
-    for n, start in enumerate(starts):
-        for offset in range(flags.block - flags.stride if start else 1, len(text[start : start + flags.block])):
-            if text[start + offset] != "\n":
-                counted.append(losses[n * flags.block + offset])
+    text = Path(flags.text).read_bytes()
+    losses = overlapping_blocks.losses(flags.char_lm, flags.run, text, flags.block, flags.stride, flags.threads)
+    counted = [loss for note, loss in zip(text[1:], losses, strict=True) if note != ord("\n")]
     print(f"{sum(counted) / len(counted):.4f}")
 
 
