@@ -104,8 +104,9 @@ def write_text(folder, content):
         coded = "".join(f" {line} <eos>" for line in lines)
         agree(f"ptb {split}: characters", (len(ours), len(counted), len(coded)), TEXTS[split][1:])
         (folder / f"{split}.txt").write_text(ours, encoding="ascii")
-        print(f"ptb {split}: {TEXTS[split][0]} words, {len(lines)} sentences, {len(ours)} characters of {len(set(ours))} kinds; "
-              f"{len(counted)} with a space before each line feed, {len(coded)} of {len(set(coded))} kinds with <eos> spelled out")
+        print(f"ptb {split}: {TEXTS[split][0]} words, {len(lines)} sentences, {len(ours)} characters of "
+              f"{len(set(ours))} kinds; {len(counted)} with a space before each line feed, {len(coded)} of "
+              f"{len(set(coded))} kinds with <eos> spelled out")
 
 
 def safetensors(tensors):
