@@ -100,9 +100,13 @@ class Results:
 
     def add(self, training):
         self.trainings[key(training)] = training
+        self.write()
+
+    def write(self):
         self.kept["trainings"] = [self.trainings[key_of(*each)] for each in self.all()
                                   if key_of(*each) in self.trainings]
-        self.kept["tables"] = {name: table for part in PARTS for name, table in self.tables(part)}
+        made = {name: table for part in PARTS for name, table in self.tables(part)}
+        self.kept["tables"] = self.kept.get("tables", {}) | made
         tables.write(self.file, self.kept)
 
     def hours(self):

@@ -8,7 +8,7 @@ sets where the script is called. What results.json beside this script has is not
 from its last checkpoint, so the script can be stopped at any time; a SIGTERM or SIGINT lets char_lm save one first. It ends
 when all is done, or when the trainings have taken as many hours as the protocol has.
 
---list prints what is left, and trains nothing. --commit commits results.json whenever a rung is done. --last ends after N
+--list prints what is left, and trains nothing. --commit commits results.json and the page whenever a rung is done. --last ends after N
 trainings. CHAR_LM names the program, and COMMIT the commit that it was built from, by default that of this checkout.
 """
 
@@ -183,10 +183,10 @@ def scale_embedding(checkpoint, factor):
 
 
 def commit(training):
-    """Commits the results, and nothing else."""
+    """Commits the results and the page that has them, and nothing else."""
     subject = f"Add results of {training.arm.name} on {training.part.name}, {training.rung.name}"
-    subprocess.run(["git", "-C", HERE, "add", RESULTS], check=True)
-    subprocess.run(["git", "-C", HERE, "commit", "--quiet", "--message", subject, "--", RESULTS], check=True)
+    subprocess.run([HERE.parent / "tables.py"], check=True)
+    subprocess.run(["git", "-C", HERE, "commit", "--quiet", "--message", subject, "--", "results.json", "README.md"], check=True)
 
 
 def work(texts, flags, programs):
@@ -208,7 +208,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path, help="folder of the texts")
     parser.add_argument("--list", action="store_true", help="print what is left, and train nothing")
-    parser.add_argument("--commit", action="store_true", help="commit results.json whenever a rung is done")
+    parser.add_argument("--commit", action="store_true", help="commit results.json and README.md whenever a rung is done")
     parser.add_argument("--last", type=int, default=-1, metavar="N", help="end after N trainings")
     flags = parser.parse_args()
     if flags.list:
