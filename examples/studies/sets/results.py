@@ -1,4 +1,8 @@
-"""The results of the trainings so far, what they decide by the protocol, and their tables."""
+"""The results of the trainings so far, what they decide by the protocol, and their tables.
+
+`valid` of a training is the loss that chooses, in nats as char_lm prints it. On the last rung, `valid` and `test` are scores, in
+the unit of the part.
+"""
 
 import json
 import math
