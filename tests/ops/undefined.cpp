@@ -90,10 +90,18 @@ std::vector<Row> elementwise_rows() {
   add_both("where: a", "where: b", [](const Tensor& a, const Tensor& b) {
     where({{}, {1}}, a, b);
   });
-  add_both("mse_loss: x", "mse_loss: target", mse_loss);
-  add_both("binary_cross_entropy: x", "binary_cross_entropy: target", binary_cross_entropy);
+  add_both("mse_loss: x", "mse_loss: target",
+           [](const Tensor& a, const Tensor& b) { mse_loss(a, b); });
+  add_both("l1_loss: x", "l1_loss: target",
+           [](const Tensor& a, const Tensor& b) { l1_loss(a, b); });
+  add_both("smooth_l1_loss: x", "smooth_l1_loss: target",
+           [](const Tensor& a, const Tensor& b) { smooth_l1_loss(a, b); });
+  add_both("huber_loss: x", "huber_loss: target",
+           [](const Tensor& a, const Tensor& b) { huber_loss(a, b); });
+  add_both("binary_cross_entropy: x", "binary_cross_entropy: target",
+           [](const Tensor& a, const Tensor& b) { binary_cross_entropy(a, b); });
   add_both("binary_cross_entropy_with_logits: x", "binary_cross_entropy_with_logits: target",
-           binary_cross_entropy_with_logits);
+           [](const Tensor& a, const Tensor& b) { binary_cross_entropy_with_logits(a, b); });
   add_both("add_dropped: residual", "add_dropped: x",
            [](const Tensor& a, const Tensor& b) { add_dropped(a, b, {}); });
   return rows;
