@@ -41,7 +41,8 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
                     const EvaluationProgress& progress) {
   Tape::Pause constant;
   Stopwatch watch;
-  std::vector<std::vector<int64_t>> batches = batches_by_length(pairs, batch_size);
+  std::vector<std::vector<int64_t>> batches =
+      batches_by_length(std::ssize(pairs), batch_size, shorter_of(pairs));
   double nats = 0;
   int64_t tokens = 0;
   Context context;
@@ -70,7 +71,7 @@ PairTrainer::PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
       validation_(validation.or_else(train)),
       ends_(ends),
       config_(config),
-      batches_(train, config.batch_size, config.seed) {}
+      batches_(std::ssize(train.view()), config.batch_size, config.seed, shorter_of(train)) {}
 
 void PairTrainer::note(PeerConsistency& common) const {
   PairTrainerConfig(config_).fields(common);
@@ -105,10 +106,6 @@ std::pair<Evaluation, Evaluation> PairTrainer::scores(const EvaluationProgress& 
   return {train, score(validation_)};
 }
 
-void PairTrainer::visit_state(SavedState& saved) {
-  int64_t epoch = batches_.epoch(), position = batches_.position();
-  saved("batches", epoch, position);
-  if (saved.reads()) batches_.go_to(epoch, position);
-}
+void PairTrainer::visit_state(SavedState& saved) { batches_.visit(saved); }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -82,7 +82,7 @@ class PairTrainer : public TrainingLoop {
   Kept<TokenPair> train_, validation_;
   TargetEnds ends_;
   PairTrainerConfig config_;
-  PairBatches batches_;
+  Epochs batches_;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

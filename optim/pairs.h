@@ -1,14 +1,14 @@
 #pragma once
 
-// Pairs of sequences in batches of similar length, so that a batch needs little padding.
+// Pairs of sequences, and batches of them.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/kept.h"
-#include "core/random.h"
 #include "nn/models/encoder_decoder.h"
+#include "optim/epochs.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -49,39 +49,7 @@ PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> 
 /// Returns the rows begin … end-1 of a batch, with the same padding as in the batch.
 PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end);
 
-/// Returns the indices of the pairs by length, in batches of `batch_size`, for scoring.
-std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> pairs,
-                                                    int64_t batch_size);
-
-/// An endless sequence of batches that has each pair once an epoch. An epoch shuffles the pairs,
-/// sorts runs of `batches_sorted_together` batches by length, cuts them into batches, and shuffles
-/// these. Its order depends only on the seed and the epoch's number.
-class PairBatches {
- public:
-  /// The number of batches in such a run.
-  static constexpr int64_t batches_sorted_together = 50;
-
-  /// Starts at the first epoch. Throws when there is no pair, or the batch size is less than 1.
-  PairBatches(const Kept<TokenPair>& pairs, int64_t batch_size, uint64_t seed);
-
-  /// Returns the indices of the next batch's pairs. The last batch of an epoch may be smaller.
-  std::vector<int64_t> next();
-
-  /// The place in the data: the epoch, and the number of its batches already returned.
-  int64_t epoch() const { return epoch_; }
-  /// The number of the epoch's batches already returned.
-  int64_t position() const { return position_; }
-  /// Continues from that place. Throws when there is no such place.
-  void go_to(int64_t epoch, int64_t position);
-
- private:
-  void begin_epoch(int64_t epoch);
-
-  Kept<TokenPair> pairs_;
-  int64_t batch_size_;
-  uint64_t seed_;
-  int64_t epoch_ = 0, position_ = 0;
-  std::vector<std::vector<int64_t>> order_;
-};
+/// Compares two of the pairs by the lengths of their targets and, of equal ones, of their sources.
+Epochs::Shorter shorter_of(const Kept<TokenPair>& pairs);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

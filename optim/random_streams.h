@@ -6,7 +6,7 @@ namespace shiftgrad {
 
 /// The streams of random numbers that a run draws from its one seed, as Random{seed, stream}. The
 /// streams are independent, so a change in what one is used for leaves the others as they are.
-/// Besides these, PairBatches orders epoch n by stream n, which the first epochs share with the
+/// Besides these, Epochs orders epoch n by stream n, which the first epochs share with the
 /// weights and with dropout, and `generate` draws continuation n from stream n of a seed of its
 /// own.
 namespace random_stream {

@@ -69,7 +69,8 @@ std::vector<std::string> translations(const Translator& translator,
   std::vector<std::string> result(list.size());
   common::Progress progress("sources");
   int64_t first = 0;
-  for (const std::vector<int64_t>& members : shiftgrad::batches_by_length(sources, batch_size)) {
+  for (const std::vector<int64_t>& members : shiftgrad::batches_by_length(
+           std::ssize(sources), batch_size, shiftgrad::shorter_of(sources))) {
     progress.show(first, std::ssize(list));
     std::vector<std::vector<int32_t>> batch;
     for (int64_t member : members) batch.push_back(list[static_cast<size_t>(member)].tokens);
