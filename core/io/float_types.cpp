@@ -42,10 +42,6 @@ float from_float16(uint16_t half) {
   return std::bit_cast<float>(sign | bits);
 }
 
-bool is_float(DType type) {
-  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
-}
-
 /// Calls use(number) for each value of a type of floats.
 template <class Use>
 void for_each_float(DType type, std::span<const std::byte> bytes, Use use) {
@@ -92,6 +88,10 @@ std::map<std::string, StoredTensor> each(std::map<std::string, StoredTensor> ten
 
 }  // namespace
 
+bool is_float(DType type) {
+  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
+}
+
 bool append_numbers(DType dtype, std::span<const std::byte> bytes, std::vector<double>& numbers) {
   auto append = [&]<class T>(T) {
     for_each_value<T>(bytes, [&](T value) { numbers.push_back(static_cast<double>(value)); });
@@ -103,15 +103,24 @@ bool append_numbers(DType dtype, std::span<const std::byte> bytes, std::vector<d
   }
   switch (dtype) {
     case DType::boolean:
-    case DType::u8: return append(uint8_t{});
-    case DType::i8: return append(int8_t{});
-    case DType::i16: return append(int16_t{});
-    case DType::u16: return append(uint16_t{});
-    case DType::i32: return append(int32_t{});
-    case DType::u32: return append(uint32_t{});
-    case DType::i64: return append(int64_t{});
-    case DType::u64: return append(uint64_t{});
-    default: return false;
+    case DType::u8:
+      return append(uint8_t{});
+    case DType::i8:
+      return append(int8_t{});
+    case DType::i16:
+      return append(int16_t{});
+    case DType::u16:
+      return append(uint16_t{});
+    case DType::i32:
+      return append(int32_t{});
+    case DType::u32:
+      return append(uint32_t{});
+    case DType::i64:
+      return append(int64_t{});
+    case DType::u64:
+      return append(uint64_t{});
+    default:
+      return false;
   }
 }
 

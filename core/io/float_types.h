@@ -12,6 +12,9 @@
 
 namespace shiftgrad {
 
+/// Whether values of this type are floats that the library reads: F16, BF16, F32 and F64.
+bool is_float(DType type);
+
 /// Appends the values in `bytes` to `numbers`, and returns whether the library knows values of that
 /// type as numbers: it knows those of BOOL, of integers, and of floats from 16 bits on.
 bool append_numbers(DType dtype, std::span<const std::byte> bytes, std::vector<double>& numbers);

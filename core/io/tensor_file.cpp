@@ -1,11 +1,14 @@
 #include "core/io/tensor_file.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "core/errors.h"
+#include "core/io/float_types.h"
 #include "core/io/json.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -86,6 +89,31 @@ void check_names(const std::vector<std::string>& wanted,
 
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored) {
   return Tensor::from(stored.shape, values_of<Scalar>(name, stored, scalar_dtype));
+}
+
+Tensor converted_tensor(const std::string& name, const StoredTensor& stored) {
+  check_stored(name, stored, stored.shape, stored.dtype);
+  constexpr size_t piece = size_t{1} << 16;  // bytes, a multiple of each type's
+  const double most = std::ldexp(1, std::numeric_limits<Scalar>::digits);
+  Tensor tensor = Tensor::empty(stored.shape);
+  Scalar* next = tensor.mutable_data();
+  std::vector<double> numbers;
+  for (std::span rest(stored.bytes); !rest.empty();) {
+    std::span bytes = rest.first(std::min(piece, rest.size()));
+    rest = rest.subspan(bytes.size());
+    numbers.clear();
+    require(append_numbers(stored.dtype, bytes, numbers), "tensor ", shown(name), ": ",
+            stored.dtype, ", expected numbers");
+    next = std::ranges::transform(numbers, next, [&](double number) {
+             auto value = static_cast<Scalar>(number);
+             bool is_held = is_float(stored.dtype) ? std::isfinite(value) || !std::isfinite(number)
+                                                   : std::abs(number) < most;
+             require(is_held, "tensor ", shown(name), ": ", number, ", beyond what ", scalar_dtype,
+                     " holds");
+             return value;
+           }).out;
+  }
+  return tensor;
 }
 
 Tokens loaded_tokens(const std::string& name, const StoredTensor& stored) {

@@ -36,6 +36,11 @@ void check_names(const std::vector<std::string>& wanted,
 /// Returns the values of the tensor that a file calls `name`. Throws when they are not of Scalar's
 /// type, F32 or F64 by the build.
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored);
+/// Returns the values of any type that holds numbers as Scalars: of BOOL, of integers, and of
+/// floats from 16 bits on. So data of 0 and 1 may lie in a file as bytes. Floats are rounded to
+/// nearest. Throws at a whole number of 2^24 or more in floats, 2^53 in doubles, and at a finite
+/// float beyond the range. PyTorch: tensor.to(torch.float32).
+Tensor converted_tensor(const std::string& name, const StoredTensor& stored);
 /// Returns the tokens of a tensor of I64. Throws when one does not fit in 32 bits.
 Tokens loaded_tokens(const std::string& name, const StoredTensor& stored);
 /// Returns the mask of a tensor of BOOL.

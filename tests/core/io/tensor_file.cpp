@@ -1,5 +1,8 @@
 #include "core/io/tensor_file.h"
 
+#include <cstring>
+#include <limits>
+
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
@@ -43,4 +46,64 @@ TEST_CASE("tensor file: another type is refused by the tensor's name") {
   StoredTensor large{DType::i64, {1}, std::vector<std::byte>(8, std::byte{0x7f})};
   CHECK(refusal([&] { loaded_tokens("t", large); }) ==
         R"(tensor "t": a token of 9187201950435737471, expected one of 32 bits)");
+}
+
+namespace {
+
+template <class T>
+StoredTensor stored_as(DType dtype, const std::vector<T>& values) {
+  StoredTensor stored{
+      dtype, {std::ssize(values)}, std::vector<std::byte>(values.size() * sizeof(T))};
+  std::memcpy(stored.bytes.data(), values.data(), stored.bytes.size());
+  return stored;
+}
+
+template <class T>
+void check_converted(DType dtype, const std::vector<T>& values) {
+  CAPTURE(dtype);
+  Tensor got = converted_tensor("x", stored_as(dtype, values));
+  CHECK(got.shape() == Dims{std::ssize(values)});
+  CHECK(got.values() == std::vector<Scalar>(values.begin(), values.end()));
+}
+
+}  // namespace
+
+TEST_CASE("tensor file: values of any type of numbers become Scalars") {
+  check_converted<uint8_t>(DType::boolean, {0, 1, 1, 0});
+  check_converted<uint8_t>(DType::u8, {0, 1, 255});
+  check_converted<int8_t>(DType::i8, {-128, 0, 127});
+  check_converted<int16_t>(DType::i16, {-32768, 32767});
+  check_converted<uint16_t>(DType::u16, {0, 65535});
+  check_converted<int32_t>(DType::i32, {-(1 << 24) + 1, (1 << 24) - 1});
+  check_converted<uint32_t>(DType::u32, {0, (1 << 24) - 1});
+  check_converted<int64_t>(DType::i64, {-(1 << 24) + 1, (1 << 24) - 1});
+  check_converted<uint64_t>(DType::u64, {0, (1 << 24) - 1});
+  check_converted<float>(DType::f32, {-0.5F, 1.25F, std::numeric_limits<float>::infinity()});
+  check_converted<double>(DType::f64, {-0.5, 1.25, -std::numeric_limits<double>::infinity()});
+  check_converted<uint8_t>(DType::u8, {});
+  CHECK(converted_tensor("x", stored_as<uint16_t>(DType::bf16, {0x3f80, 0xc000})).values() ==
+        std::vector<Scalar>{1, -2});
+  CHECK(converted_tensor("x", stored_as<uint16_t>(DType::f16, {0x3c00, 0xc000})).values() ==
+        std::vector<Scalar>{1, -2});
+  // Several pieces.
+  std::vector<uint8_t> many(200001);
+  for (size_t n = 0; n < many.size(); ++n) many[n] = static_cast<uint8_t>(n % 251);
+  check_converted(DType::u8, many);
+}
+
+TEST_CASE("tensor file: what no Scalar holds is not converted") {
+  bool single = sizeof(Scalar) == 4;
+  auto refused = [](const StoredTensor& stored) {
+    return refusal([&] { converted_tensor("x", stored); });
+  };
+  CHECK(refused(stored_as<int64_t>(DType::i64, {int64_t{1} << 53})) ==
+        (single ? R"(tensor "x": 9.0072e+15, beyond what F32 holds)"
+                : R"(tensor "x": 9.0072e+15, beyond what F64 holds)"));
+  if (single)
+    CHECK(refused(stored_as<double>(DType::f64, {1e300})) ==
+          R"(tensor "x": 1e+300, beyond what F32 holds)");
+  CHECK(refused({DType::c64, {1}, std::vector<std::byte>(8)}) ==
+        R"(tensor "x": C64, expected numbers)");
+  CHECK(refused({DType::u8, {3}, std::vector<std::byte>(2)}) ==
+        R"(tensor "x": 2 bytes, expected 3)");
 }
