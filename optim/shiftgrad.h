@@ -45,6 +45,7 @@
 #include "nn/models/generate.h"
 #include "nn/models/language_model.h"
 #include "nn/models/mixers.h"
+#include "nn/models/module_file.h"
 #include "nn/models/r_transformer_block.h"
 #include "nn/models/run_file.h"
 #include "nn/models/sampling.h"

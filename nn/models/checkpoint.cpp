@@ -30,55 +30,7 @@ std::vector<int32_t> vocabulary_from(const RunFile& file) {
   return result;
 }
 
-/// Returns where two configs differ: "n_layer 2, expected 3; mixer.window none, expected 5".
-std::string differences(const json& found, const json& expected, const std::string& prefix = "") {
-  auto value = [](const json& object, const std::string& key) {
-    return object.contains(key) ? shown(object.at(key)) : "none";
-  };
-  json all = found;
-  all.update(expected);
-  std::string list;
-  for (const auto& [key, unused] : all.items()) {
-    bool both = found.contains(key) && expected.contains(key);
-    if (both && found.at(key) == expected.at(key)) continue;
-    bool nested = both && found.at(key).is_object() && expected.at(key).is_object();
-    list += list.empty() ? "" : "; ";
-    list += nested ? differences(found.at(key), expected.at(key), prefix + key + ".")
-                   : text(prefix, key, ' ', value(found, key), ", expected ", value(expected, key));
-  }
-  return list;
-}
-
 }  // namespace
-
-void save(const SequenceModel& model, const std::string& path, const RunState& state) {
-  RunFile file{
-      state_dict(model), {{"format", own_model_format}, {"model", model.config_text()}}, state};
-  in_name_of(path, [&] {
-    require(parse_json("model", file.at("model")).is_object(), model.name,
-            ": config_text is not a JSON object");
-  });
-  write_run_file(path, std::move(file));
-}
-
-RunState load(SequenceModel& model, const std::string& path) {
-  RunFile file = read_run_file(path);
-  json config = in_name_of(path, [&] {
-    file.check_format(file.is_of(language_model_format) ? language_model_format : own_model_format);
-    json found = parse_json("model", file.at("model"));
-    require(found.is_object(), "model is not a JSON object");
-    return found;
-  });
-  std::string different = differences(config, json::parse(model.config_text()));
-  require(different.empty(), path, ": a model of the config ", different,
-          file.is_of(language_model_format)
-              ? "; read it with make_model(read_checkpoint(path), path)"
-              : "");
-  auto weights =
-      in_name_of(path, [&] { return with_type(std::move(file.weights), scalar_dtype); });
-  load_state_dict(model, weights, path);
-  return std::move(file.state);
-}
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   RunFile file{checkpoint.weights,

@@ -1,14 +1,13 @@
 #pragma once
 
-// Models in files of runs (nn/models/run_file.h). `save` and `load` are for a model of any kind. A
-// checkpoint is a language model that can be made anew from its file alone. The metadata are
+// A checkpoint is a language model that can be made anew from its file alone (nn/models/run_file.h).
+// The metadata are
 //
-//     format       "shiftgrad-model-1" of `save`, "shiftgrad-1" of a checkpoint
-//     model        SequenceModel::config_text; of a checkpoint the LanguageModelConfig as JSON,
-//     with
-//                  `own_mixer` where the mixer is the program's own
-//     vocabulary   of a checkpoint: [10, 32, …]
-//     training     of a checkpoint: the flags it was trained with, as JSON
+//     format       "shiftgrad-1"
+//     model        the LanguageModelConfig as JSON, with `own_mixer` where the mixer is the
+//                  program's own
+//     vocabulary   [10, 32, …]
+//     training     the flags it was trained with, as JSON
 
 #include <cstdint>
 #include <map>
@@ -19,15 +18,6 @@
 #include "nn/models/run_file.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
-
-/// Writes the whole file, or leaves the old file and throws one line that begins with the path.
-void save(const SequenceModel& model, const std::string& path, const RunState& state = {});
-
-/// Copies the weights in a file that `save` or, for a LanguageModel, write_checkpoint wrote (a
-/// checkpoint of char_lm is one) into the model, and returns the state of its run.
-/// Throws one line that begins with the path, and leaves the model as it was, when the file is
-/// broken, or was saved by a model of another config.
-RunState load(SequenceModel& model, const std::string& path);
 
 /// A language model with its vocabulary, as its file has it.
 struct Checkpoint {

@@ -3,7 +3,7 @@
 
 #include "tests/support/own_model.h"
 
-#include "nn/models/checkpoint.h"
+#include "nn/models/module_file.h"
 #include "nn/state_dict.h"
 #include "optim/trainer.h"
 #include "tests/support/refusal.h"

@@ -5,6 +5,7 @@
 
 #include "core/io/tensor_file.h"
 #include "nn/models/checkpoint.h"
+#include "nn/models/module_file.h"
 #include "nn/state_dict.h"
 #include "tests/support/own_model.h"
 #include "tests/support/refusal.h"
