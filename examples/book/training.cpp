@@ -89,7 +89,7 @@ Json Training::write(const Json& request) {
   options.sampling = {.temperature = value_of<double>(request, "temperature", 1),
                       .top_p = value_of<double>(request, "top_p", 1)};
   options.seed = value_of<uint64_t>(request, "seed", 0);
-  if (request.contains("stop")) options.stop = tokens_of(request, "stop");
+  if (request.contains("stop")) options.stop = {tokens_of(request, "stop")};
   WithoutTerms model = without_terms(request);
   std::vector<int32_t> prompt = tokens_of(request, "prompt");
   std::string written;

@@ -35,7 +35,10 @@ void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
               ", expected 0 to ", vocab_size - 1);
   };
   known(prompt, "the prompt");
-  known(options.stop, "stop");
+  for (const auto& stop : options.stop) {
+    require(!stop.empty(), "generate: an empty stop, expected at least one token");
+    known(stop, "stop");
+  }
 }
 
 PrefilledPrompt::PrefilledPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
@@ -82,7 +85,9 @@ std::vector<int32_t> PrefilledPrompt::generate(int64_t number,
   PrefilledPrompt own = *this;
   std::vector<int32_t> text = prompt_;
   auto made = [&] { return std::span(text).subspan(prompt_.size()); };
-  auto stopped = [&] { return !options_.stop.empty() && ends_with(made(), options_.stop); };
+  auto stopped = [&] {
+    return std::ranges::any_of(options_.stop, [&](auto& stop) { return ends_with(made(), stop); });
+  };
   while (std::ssize(made()) < options_.length && !stopped()) {
     if (!made().empty()) own.feed(std::span(text).last(1));
     std::span logits(own.logits_.data(), static_cast<size_t>(own.logits_.count()));

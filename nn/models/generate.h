@@ -24,8 +24,8 @@ struct GenerateOptions {
   int64_t mem_len = unlimited;
   /// Number of positions to use, where a model was trained on fewer than it has.
   int64_t positions = unlimited;
-  /// The tokens that end a generation, once they are its last ones. If empty, only `length` does.
-  std::vector<int32_t> stop{};
+  /// Sequences of tokens. A generation ends once its last tokens are one of them, which it keeps.
+  std::vector<std::vector<int32_t>> stop{};
 };
 
 /// Throws when the prompt is empty, when it has a token that the model does not have, and when an

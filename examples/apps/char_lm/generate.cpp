@@ -76,7 +76,7 @@ Command::Work prepare(const GenerateFlags& flags) {
   std::vector<int32_t> tokens = run.vocabulary.encode(prompt.text, prompt.source);
   shiftgrad::GenerateOptions options = generation_options(run, flags.options);
   options.mem_len = flags.mem_len.value_or(options.mem_len);
-  options.stop = run.vocabulary.encode(flags.stop, "--stop");
+  if (!flags.stop.empty()) options.stop = {run.vocabulary.encode(flags.stop, "--stop")};
   check(*model, tokens, options);
   return [threads, model, prompt, tokens, options, vocabulary = run.vocabulary,
           samples = flags.num_samples] {

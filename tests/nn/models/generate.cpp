@@ -180,20 +180,28 @@ TEST_CASE("generate: a sample is the same whichever others are made") {
   }
 }
 
-TEST_CASE("generate: ends where the stop has just been made, not where the prompt has it") {
+TEST_CASE("generate: ends where a stop has just been made, not where the prompt has it") {
   LanguageModel model = transformer_xl();
   GenerateOptions options{.length = 60, .seed = 7};
   Text whole = generate(model, {1}, options);
-  options.stop = {whole[20], whole[21], whole[22]};
-  auto found = std::search(whole.begin(), whole.end(), options.stop.begin(), options.stop.end());
-  Text expected(whole.begin(), found + 3), seen;
-  CHECK(generate(model, {1}, options, [&](int32_t token) { seen.push_back(token); }) == expected);
-  CHECK(seen == expected);
+  Text later = {whole[20], whole[21], whole[22]}, earlier = {whole[9], whole[10]};
+  const std::vector<std::vector<Text>> cases = {{later}, {later, earlier}, {earlier, later}};
+  for (const std::vector<Text>& stops : cases) {
+    auto end = whole.end();
+    for (const Text& stop : stops) {
+      auto found = std::search(whole.begin(), whole.end(), stop.begin(), stop.end());
+      end = std::min(end, found + std::ssize(stop));
+    }
+    Text expected(whole.begin(), end), seen;
+    options.stop = stops;
+    CHECK(generate(model, {1}, options, [&](int32_t token) { seen.push_back(token); }) == expected);
+    CHECK(seen == expected);
+  }
 
   Text prompt = {3, 4};
-  options.stop = prompt;
+  options.stop = {prompt};
   CHECK(generate(model, prompt, options).size() > 1);
-  options.stop.push_back(generate(model, prompt, options).front());
+  options.stop[0].push_back(generate(model, prompt, options).front());
   CHECK(generate(model, prompt, options).size() > 1);
 }
 
@@ -241,7 +249,9 @@ TEST_CASE("generate: what is refused") {
   CHECK(refused({1}, {.length = -1}) == "generate: length -1, expected at least 0");
   CHECK(refused({1}, {.mem_len = -1}) == "generate: mem_len -1, expected at least 0");
   CHECK(refused({1}, {.positions = 0}) == "generate: positions 0, expected at least 1");
-  CHECK(refused({1}, {.stop = {2, 11}}) == "generate: token 11 in stop, expected 0 to 10");
+  CHECK(refused({1}, {.stop = {{1}, {2, 11}}}) == "generate: token 11 in stop, expected 0 to 10");
+  CHECK(refused({1}, {.stop = {{1}, {}}}) ==
+        "generate: an empty stop, expected at least one token");
   CHECK(refused({1}, {.sampling = {.top_k = -1}}) == "sampling: top_k -1, expected at least 0");
 }
 
