@@ -24,9 +24,12 @@ void require_complete(const char* operation, const char* name, const Array<T>& a
           ": ", array.values.size(), " values for the shape ", array.shape);
 }
 
-/// Returns the rows begin … end-1 along the first axis.
+/// Returns the rows begin … end-1 along the first axis. Throws when there are no such rows.
 template <class T>
 Array<T> rows(const Array<T>& array, int64_t begin, int64_t end) {
+  require_complete("rows", "the array", array);
+  require(!array.shape.empty() && 0 <= begin && begin <= end && end <= array.shape[0],
+          "rows: ", begin, " to ", end, " of ", array.shape);
   Dims shape = array.shape;
   shape[0] = 1;
   int64_t size = product(shape);

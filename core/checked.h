@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 
 #include "core/errors.h"
+#include "core/range.h"
 
 namespace shiftgrad {
 
@@ -18,6 +20,27 @@ struct AtLeast {
             value, ", expected at least ", least);
   }
 };
+
+/// Checks numbers of an owner by their ranges: throws "beam_search: width 0, expected at least 1".
+struct Within {
+  const char* owner;
+
+  template <class Value>
+  void operator()(const Range& range, const char* field, Value value) const {
+    std::string wrong = range_error(static_cast<double>(value), range);
+    require(wrong.empty(), owner, ": ", field, " ", value, wrong);
+  }
+};
+
+/// a + b and a · b for counts, which are at least 0; the greatest int64_t where that is more.
+constexpr int64_t saturated_sum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+constexpr int64_t saturated_product(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
 
 /// Returns the config once it is known to be good.
 template <class Config>

@@ -13,17 +13,20 @@ Dims::Dims(std::span<const int64_t> values) : size_(static_cast<int>(values.size
 }
 
 Dims Dims::filled(int count, int64_t value) {
+  require(count >= 0, "shape: ", count, " axes");
   Dims dims;
   for (int axis = 0; axis < count; ++axis) dims.push_back(value);
   return dims;
 }
 
 void Dims::insert(int64_t axis, int64_t value) {
+  require(0 <= axis && axis <= size_, "shape: an entry before ", axis, " of ", *this);
   push_back(value);
   std::rotate(begin() + axis, end() - 1, end());
 }
 
 void Dims::erase(int64_t axis) {
+  require(0 <= axis && axis < size_, "shape: without entry ", axis, " of ", *this);
   std::copy(begin() + axis + 1, end(), begin() + axis);
   values_[--size_] = 0;
 }

@@ -72,8 +72,7 @@ inline int64_t product(const Dims& shape) {
   int64_t result = 1;
   for (int64_t size : shape) {
     require(size >= 0, "shape: ", shape, " has a negative size");
-    require(!__builtin_mul_overflow(result, size, &result), "shape: ", shape,
-            " has too many elements");
+    require(!__builtin_mul_overflow(result, size, &result), "shape: ", shape, " is too large");
   }
   return result;
 }

@@ -53,19 +53,32 @@ void require(bool condition, const Parts&... parts) {
     fail(parts...);
 }
 
+/// Returns action(). Memory that runs out in it, and a size that no vector has, are an OutOfMemory
+/// that begins with the joined parts; an Error stays as it is.
+template <class Action, class... Parts>
+auto within_memory(Action action, const Parts&... parts) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw OutOfMemory(text(parts..., ": too large for the memory"));
+}
+
 /// Returns action(), and makes its errors begin with `name`, such as the path of a file. Memory
 /// that runs out is an OutOfMemory.
 template <class Action>
 auto in_name_of(const std::string& name, Action action) {
-  try {
-    return action();
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory(name + ": too large for the memory");
-  } catch (const OutOfMemory& error) {
-    throw OutOfMemory(text(name, ": ", error.what()));
-  } catch (const Error& error) {
-    fail(name, ": ", error.what());
-  }
+  auto named = [&] {
+    try {
+      return action();
+    } catch (const OutOfMemory& error) {
+      throw OutOfMemory(text(name, ": ", error.what()));
+    } catch (const Error& error) {
+      fail(name, ": ", error.what());
+    }
+  };
+  return within_memory(named, name);
 }
 
 }  // namespace shiftgrad

@@ -14,7 +14,7 @@ Layout Layout::contiguous(const Dims& shape) {
   for (int axis = shape.size() - 1; axis >= 0; --axis) {
     layout.strides[axis] = stride;
     require(!__builtin_mul_overflow(stride, shape[axis], &stride), "shape: ", shape,
-            " has too many elements");
+            " is too large");
   }
   return layout;
 }

@@ -53,7 +53,7 @@ Scalar Tensor::item() const {
 std::vector<Scalar> Tensor::values() const {
   require_defined("values", "the tensor", *this);
   std::vector<Scalar> result;
-  result.reserve(static_cast<size_t>(count()));
+  within_memory([&] { result.reserve(static_cast<size_t>(count())); }, "values of ", shape());
   Walk<1>({&layout_}).each(0, count(), [&, data = storage_->value->data()](const auto& at) {
     result.push_back(data[at[0]]);
   });

@@ -36,7 +36,7 @@ void check(const AftConfig& config, Width width) {
 
 /// Throws when a mask, recorder or editor asks about single keys, which the sums have replaced.
 void refuse_single_keys(const Context& context) {
-  const char* instead = " through a State that sums up tokens; give start() a limit, or a memory";
+  const char* instead = " with a cache that sums up tokens; give make_cache a limit, or a memory";
   require(!context.key_padding_mask, "aft: takes no key_padding_mask", instead);
   require(!context.attention_mask, "aft: takes no attention_mask", instead);
   require(!context.recorder, "aft: takes no recorder", instead);
@@ -113,6 +113,9 @@ AftBand Aft::conv_band(int64_t M, int64_t T) const {
 }
 
 AftBand Aft::band(int64_t M, int64_t T) const {
+  Within within{"aft"};
+  within(range::steps, "earlier tokens", M);
+  within(range::steps, "queries", T);
   if (config.form == AftForm::conv) return conv_band(M, T);
   if (config.form == AftForm::simple) {
     // The band is empty and lies after all keys that a query sees.

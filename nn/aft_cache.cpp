@@ -6,7 +6,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor AftCache::feed(const Tensor& key, const Tensor& value, const AftBand& band) {
   if (sums_.values.empty()) sums_ = aft_no_sums(key.size(0), key.size(2));
-  require(sums_.shape[0] == key.size(0), "state: a batch of ", key.size(0), " for a state of ",
+  require(sums_.shape[0] == key.size(0), "cache: a batch of ", key.size(0), " for a cache of ",
           sums_.shape[0]);
   Tensor keys = keys_.append(key), values = values_.append(value);  // [B, held, C]
   position_ += key.size(1);
@@ -19,7 +19,7 @@ AftCache::KeysAndValues AftCache::append(const Tensor& key, const Tensor& value)
 }
 
 void AftCache::forget_newest(int64_t count) {
-  require(count == 0 || !sums(), "state: aft cannot forget tokens, they are summed up");
+  require(count == 0 || !sums(), "cache: aft cannot forget tokens, they are summed up");
   if (sums()) return;
   keys_.forget_newest(count);
   values_.forget_newest(count);

@@ -36,7 +36,7 @@ Tensor AttentionCache::positions(
 void AttentionCache::forget_newest(int64_t count) {
   bool whole = seen_ == keys_.size();
   require(count == 0 || whole || !cut_by_span_,
-          "state: cannot forget tokens when older ones have left the window");
+          "cache: cannot forget tokens when older ones have left the window");
   keys_.forget_newest(count);
   values_.forget_newest(count);
   seen_ -= count;

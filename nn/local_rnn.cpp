@@ -24,7 +24,7 @@ struct LocalRnnCache : CacheOf<LocalRnnCache> {
   explicit LocalRnnCache(std::optional<int64_t> limit) : limit(limit) {}
 
   void forget_newest(int64_t count) override {
-    require(count == 0, "state: local_rnn cannot forget tokens, its windows have moved on");
+    require(count == 0, "cache: local_rnn cannot forget tokens, its windows have moved on");
   }
   void reorder(const std::vector<int64_t>& members) override {
     for (Tensor* part : {&open.h, &open.c, &memory}) *part = members_of(*part, members);

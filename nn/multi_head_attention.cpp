@@ -16,7 +16,7 @@ namespace {
 /// Returns -factor · slope_h · |δ| for the distances from `farthest` down to `nearest`, [n, H].
 Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double factor) {
   std::vector<double> slopes = alibi_slopes(H);
-  Tensor penalty = Tensor::empty({farthest - nearest + 1, H});
+  Tensor penalty = Tensor::empty({distance_count("multi_head_attention", farthest, nearest), H});
   Scalar* value = penalty.mutable_data();
   for (int64_t delta = farthest; delta >= nearest; --delta)
     for (double slope : slopes)

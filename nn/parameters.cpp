@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/checked.h"
 #include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -47,7 +48,14 @@ ParameterBudget::ParameterBudget(const std::map<std::string, StoredTensor>& weig
 }
 
 ParameterBudget::ParameterBudget(int64_t values, int64_t tensors)
-    : given(values), room(2 * (values + cost_of_one * tensors) + spare) {}
+    : given(values),
+      room(saturated_sum(
+          saturated_product(2, saturated_sum(values, saturated_product(cost_of_one, tensors))),
+          spare)) {
+  Within within{"parameters"};
+  within({0, HUGE_VAL}, "values", values);
+  within({0, HUGE_VAL}, "tensors", tensors);
+}
 
 void ParameterBudget::add(const Dims& shape) {
   int64_t count = byte_count(DType::u8, shape);  // one byte each

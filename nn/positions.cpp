@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/accumulate.h"
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "core/tape.h"
@@ -42,6 +43,7 @@ void turn(const Tensor& x, const Tensor& sinusoids, Scalar direction, Scalar bet
 
 Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64_t width) {
   require(width % 2 == 0, layer, ": sinusoid positions need an even d_model, not ", width);
+  Within{layer}({0, range::channels.greatest}, "width of sinusoid positions", width);
   int64_t half = width / 2;
   std::vector<double> frequency;  // 10000^(-2n/width)
   for (int64_t n = 0; n < half; ++n)
@@ -61,9 +63,21 @@ Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64
 }
 
 Tensor sinusoids(const char* layer, int64_t first, int64_t count, int64_t width) {
-  std::vector<int64_t> positions(count);
+  Within within{layer};
+  within({-range::steps.greatest, range::steps.greatest}, "first position", first);
+  within(range::steps, "positions", count);
+  std::vector<int64_t> positions;
+  within_memory([&] { positions.resize(count); }, layer, ": ", count, " positions");
   std::iota(positions.begin(), positions.end(), first);
   return sinusoids(layer, positions, width);
+}
+
+int64_t distance_count(const char* layer, int64_t farthest, int64_t nearest) {
+  constexpr Range known{-range::steps.greatest, range::steps.greatest};
+  Within within{layer};
+  within(known, "farthest distance", farthest);
+  within(known, "nearest distance", nearest);
+  return std::max<int64_t>(0, farthest - nearest + 1);
 }
 
 Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
@@ -108,7 +122,7 @@ Tensor rotate(const Tensor& x, const Tensor& table) {
 }
 
 std::vector<double> alibi_slopes(int64_t heads) {
-  require(heads >= 0, "alibi_slopes: ", heads, " heads, expected at least 0");
+  Within{"alibi_slopes"}({0, range::channels.greatest}, "heads", heads);
   auto slope = [](int64_t h, int64_t of) {
     return std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(of));
   };

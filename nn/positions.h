@@ -21,6 +21,10 @@ Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64
 /// Returns those of `count` positions from `first` on.
 Tensor sinusoids(const char* layer, int64_t first, int64_t count, int64_t width);
 
+/// The number of distances from `farthest` down to `nearest`, 0 where it is the greater. Throws an
+/// error that names `layer` when a distance is beyond 10^12.
+int64_t distance_count(const char* layer, int64_t farthest, int64_t nearest);
+
 /// Returns the last `count` rows of a table [n, …], after as many rows `farther` as it lacks; by
 /// default these are its first row. Throws when the count is below 0, or there is no such row.
 Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther = {});

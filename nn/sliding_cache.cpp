@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/accumulate.h"
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "ops/shape.h"
@@ -12,16 +13,16 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Takes the next `count` rows of the buffer, if there are that many and no copy has taken them.
 bool SlidingCache::claim(int64_t count) {
   int64_t free = end_;
-  return room_ && end_ + count <= room_->rows.size(1) &&
+  return room_ && count <= room_->rows.size(1) - end_ &&
          room_->filled.compare_exchange_strong(free, end_ + count);
 }
 
 /// Moves to a buffer of its own with room for `rows` after end_. It is twice as long as the rows in
 /// use, so each move is followed by as many appended rows without a move.
 void SlidingCache::make_room(const Tensor& rows) {
-  int64_t needed = size() + rows.size(1);
+  int64_t needed = saturated_sum(size(), rows.size(1));
   Dims shape = rows.shape();
-  shape[1] = std::max(room_ ? room_->rows.size(1) : 0, 2 * needed);
+  shape[1] = std::max(room_ ? room_->rows.size(1) : 0, saturated_product(2, needed));
   std::shared_ptr<Room> moved(new Room{Tensor::empty(shape), needed});
   if (size() > 0)
     accumulate(0, slice(moved->rows, 1, 0, size()), slice(room_->rows, 1, begin_, end_));
@@ -31,8 +32,8 @@ void SlidingCache::make_room(const Tensor& rows) {
 }
 
 Tensor SlidingCache::append(const Tensor& rows) {
-  require(!room_ || room_->rows.size(0) == rows.size(0), "state: a batch of ", rows.size(0),
-          " for a state of ", room_ ? room_->rows.size(0) : 0);
+  require(!room_ || room_->rows.size(0) == rows.size(0), "cache: a batch of ", rows.size(0),
+          " for a cache of ", room_ ? room_->rows.size(0) : 0);
   if (limit_ == 0) return contiguous(rows);
   if (!claim(rows.size(1))) make_room(rows);
   accumulate(0, slice(room_->rows, 1, end_, end_ + rows.size(1)), rows);
@@ -43,7 +44,7 @@ Tensor SlidingCache::append(const Tensor& rows) {
 }
 
 void SlidingCache::forget_newest(int64_t count) {
-  require(0 <= count && count <= size(), "state: cannot forget ", count, " of ", size(), " tokens");
+  require(0 <= count && count <= size(), "cache: cannot forget ", count, " of ", size(), " tokens");
   end_ -= count;
 }
 

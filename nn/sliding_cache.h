@@ -21,8 +21,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ///     | forgotten | kept rows | free |   ->   | kept rows | free            |
 class SlidingCache {
  public:
-  /// Keeps at most `limit` rows.
-  explicit SlidingCache(int64_t limit) : limit_(limit) {}
+  /// Keeps at most `limit` rows. Throws when that is below 0.
+  explicit SlidingCache(int64_t limit) : limit_(limit) {
+    require(limit >= 0, "cache: a limit of ", limit, ", expected at least 0");
+  }
 
   /// Appends rows [B, T, …] and returns all kept rows [B, K, …], including these, as a view that is
   /// valid until the next call. Afterwards at most `limit` of them are kept.

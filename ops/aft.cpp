@@ -15,6 +15,14 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
+/// Throws unless the band is near enough for each place of a key to be an int64_t.
+void check_band(const char* operation, int64_t start, int64_t step) {
+  constexpr int64_t farthest = int64_t{1} << 40;
+  auto is_near = [](int64_t place) { return -farthest <= place && place <= farthest; };
+  require(is_near(start) && is_near(step), operation, ": a band from ", start, " by ", step,
+          ", expected at most 2^40 either way");
+}
+
 /// y[g, i, c] = beta y[g, i, c] + x[g, i, c + start + step · i], row by row.
 void add_shifted(const Tensor& x, int64_t start, int64_t step, Scalar beta, const Tensor& y) {
   int64_t T = x.size(1), columns = x.size(2), width = y.size(2);
@@ -48,9 +56,7 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
   });
   require(T <= K, "aft: ", T, " queries of ", K, " keys");
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
-  constexpr int64_t farthest = int64_t{1} << 40;  // so that no place of a key is beyond int64_t
-  require(-farthest <= band.start && std::max(band.start, band.step) <= farthest,
-          "aft: a band from ", band.start, " by ", band.step, ", expected at most 2^40 either way");
+  check_band("aft", band.start, band.step);
 }
 
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
@@ -69,6 +75,7 @@ Tensor shifted_rows(const Tensor& input, int64_t width, int64_t start, int64_t s
   require_defined("shifted_rows", "x", input);
   require(input.rank() == 3, "shifted_rows: ", input.shape(), ", expected [G, T, m]");
   require(width >= 0, "shifted_rows: to ", width, " columns, expected at least 0");
+  check_band("shifted_rows", start, step);
   Tensor x = contiguous(input);
   Tensor y = Tensor::empty({x.size(0), x.size(1), width});
   add_shifted(x, start, step, 0, y);
@@ -82,6 +89,7 @@ Tensor shifted_rows(const Tensor& input, int64_t width, int64_t start, int64_t s
 
 AftBand widened(const AftBand& band, int64_t K) {
   require_defined("widened", "the band", band.bias);
+  check_band("widened", band.start, band.step);
   return {shifted_rows(band.bias, K, -band.start, -band.step), 0, 0};
 }
 

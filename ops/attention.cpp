@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/attention/tile.h"
@@ -28,7 +29,7 @@ void check_bias(const char* name, const Tensor& bias, int64_t H, int64_t D) {
 
 /// Throws unless a table has a row for each distance.
 void check_distances(const char* name, const Tensor& table, bool causal, int64_t T, int64_t K) {
-  int64_t wanted = causal ? K : K + std::max<int64_t>(T - 1, 0);
+  int64_t wanted = causal ? K : saturated_sum(K, std::max<int64_t>(T - 1, 0));
   require(!table.defined() || table.size(0) >= wanted, "relative_attention: ", name, " ",
           table.shape(), " for ", T, " queries of ", K, " keys, expected at least ", wanted,
           " rows");
@@ -65,8 +66,7 @@ void check_attention(const RelativeAttention& a) {
   check_distances("position_scores", s, a.visibility.sight.causal, T, K);
   require(!a.position_bias.defined() || meets_positions(a),
           "relative_attention: position_bias without position_rows or clipped_keys");
-  require(0 <= a.dropout.rate && a.dropout.rate < 1, "relative_attention: a dropout rate of ",
-          a.dropout.rate, ", expected 0 to below 1");
+  a.dropout.check("relative_attention", {q.size(0), H, T, K});
   a.visibility.check("relative_attention", q.size(0), T, K);
 }
 
@@ -74,8 +74,16 @@ Tensor relative_attention(const RelativeAttention& attention) {
   check_attention(attention);
   RelativeAttention a = attention;
   a.factor = a.factor.value_or(1);
-  std::array parts{&a.query, &a.key, &a.value, &a.content_bias, &a.position_bias, &a.position_rows,
-                   &a.position_queries, &a.position_scores, &a.clipped_keys, &a.clipped_values};
+  std::array parts{&a.query,
+                   &a.key,
+                   &a.value,
+                   &a.content_bias,
+                   &a.position_bias,
+                   &a.position_rows,
+                   &a.position_queries,
+                   &a.position_scores,
+                   &a.clipped_keys,
+                   &a.clipped_values};
   for (Tensor* x : parts) *x = with_dense_rows(*x);
   const std::vector<const Tensor*> inputs(parts.begin(), parts.end());
   AttentionProblem problem{a};

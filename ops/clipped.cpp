@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/accumulate.h"
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "core/tape.h"
@@ -52,15 +53,16 @@ Tensor moved(Direction direction, const Tensor& input, int64_t width) {
 
 Tensor gather_by_distance(const Tensor& x, int64_t K) {
   require_defined("gather_by_distance", "x", x);
-  require(x.rank() >= 2 && x.size(-1) % 2 == 1 && K >= 0, "gather_by_distance: ", x.shape(),
-          " for ", K, " keys, expected […, T, 2m+1]");
+  require(x.rank() >= 2 && x.size(-1) % 2 == 1, "gather_by_distance: ", x.shape(),
+          ", expected […, T, 2m+1]");
+  require(K >= 0, "gather_by_distance: ", K, " keys, expected at least 0");
   return moved(Direction::to_keys, x, K);
 }
 
 Tensor bucket_by_distance(const Tensor& x, int64_t m) {
   require_defined("bucket_by_distance", "x", x);
-  require(x.rank() >= 2 && m >= 0, "bucket_by_distance: ", x.shape(),
-          " for a clipping distance of ", m, ", expected […, T, K]");
+  require(x.rank() >= 2, "bucket_by_distance: ", x.shape(), ", expected […, T, K]");
+  Within{"bucket_by_distance"}(range::zero_or_more, "m", m);
   return moved(Direction::to_buckets, x, 2 * m + 1);
 }
 

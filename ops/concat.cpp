@@ -22,7 +22,9 @@ Tensor concat(std::vector<Tensor> inputs, int64_t axis) {
     if (others.size() == shape.size()) others[axis] = shape[axis];
     require(others == shape, "concat: ", input.shape(), " beside ", inputs[0].shape(),
             " along axis ", axis);
-    shape[axis] += input.size(axis);
+    require(!__builtin_add_overflow(shape[axis], input.size(axis), &shape[axis]),
+            "concat: ", input.shape(), " beside ", inputs[0].shape(), " along axis ", axis,
+            ", which gets too long");
   }
 
   // Visits each input with its place in a tensor of the joined shape.

@@ -16,6 +16,21 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+void DropoutPattern::check(const char* operation, const Dims& shape) const {
+  require(0 <= rate && rate < 1, operation, ": a dropout rate of ", rate,
+          ", expected 0 to below 1");
+  require(first_row >= 0, operation, ": a dropout's first_row of ", first_row,
+          ", expected at least 0");
+  if (first_row == 0 || shape.empty()) return;
+  Dims row = shape;
+  row[0] = 1;
+  int64_t rows = 0, elements = 0;
+  require(!__builtin_add_overflow(first_row, shape[0], &rows) &&
+              !__builtin_mul_overflow(rows, product(row), &elements),
+          operation, ": a dropout's first_row of ", first_row, " of ", shape,
+          ", expected fewer elements before it");
+}
+
 void DropoutPattern::factors(int64_t first, int64_t count, Scalar* factors) const {
   // A block has four numbers: element n takes word n mod 4 of block n / 4.
   auto last_dropped = static_cast<uint32_t>(std::max(std::ceil(std::ldexp(rate, 32)), 1.0) - 1);
@@ -59,8 +74,7 @@ void drop(const DropoutPattern& pattern, const Tensor& x, const Scalar* added, c
 /// Returns dropout(input), added to the residual if that is defined.
 Tensor dropped(const char* operation, const Tensor& residual, const Tensor& input,
                const DropoutPattern& pattern) {
-  require(0 <= pattern.rate && pattern.rate < 1, operation, ": a rate of ", pattern.rate,
-          ", expected 0 to below 1");
+  pattern.check(operation, input.shape());
   if (pattern.rate == 0) return residual.defined() ? add(residual, input) : input;
   Tensor r = residual.defined() ? contiguous(residual) : residual;
   Tensor x = contiguous(input), y = Tensor::empty(x.shape());

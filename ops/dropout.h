@@ -21,6 +21,10 @@ struct DropoutPattern {
   /// Where the first axis begins in the larger tensor.
   int64_t first_row = 0;
 
+  /// Throws an error that names `operation` unless 0 ≤ rate < 1, and int64_t counts the elements of
+  /// a tensor of this shape that begins at `first_row`.
+  void check(const char* operation, const Dims& shape) const;
+
   /// factors[n] = 0 or 1 / (1 - rate) for the elements first … first + count - 1.
   void factors(int64_t first, int64_t count, Scalar* factors) const;
 };

@@ -34,12 +34,16 @@ Tokens greatest(const char* operation, const Tensor& x, int64_t k, int64_t axis)
   require_defined(operation, "x", x);
   axis = normalized_axis(operation, axis, x.rank());
   int64_t length = x.size(axis), step = x.layout().strides[axis];
-  require(0 <= k && k <= length && length <= std::numeric_limits<int32_t>::max(), operation, ": ",
-          k, " of axis ", axis, " of ", x.shape(), ", expected 0 to ", length);
+  require(0 <= k && k <= length, operation, ": ", k, " of axis ", axis, " of ", x.shape(),
+          ", expected 0 to ", length);
+  constexpr int64_t longest = std::numeric_limits<int32_t>::max();
+  require(length <= longest, operation, ": axis ", axis, " of ", x.shape(),
+          ", expected a size of at most ", longest);
   Dims shape = x.shape();
   shape[axis] = k;
   Layout layout = Layout::contiguous(shape);
-  Tokens indices{shape, std::vector<int32_t>(layout.count())};
+  Tokens indices{shape, {}};
+  within_memory([&] { indices.values.resize(layout.count()); }, operation, ": indices of ", shape);
   const Scalar* from = x.data() - x.layout().offset;
   for_each_line(x.layout(), layout, axis, [&](int64_t first, int64_t to) {
     auto before = [&](int32_t a, int32_t b) {
@@ -63,6 +67,8 @@ Tensor gather(const Tensor& x, int64_t axis, const Tokens& indices) {
   axis = normalized_axis("gather", axis, x.rank());
   Dims most = x.shape();
   most[axis] = std::numeric_limits<int64_t>::max();
+  require(indices.shape.size() == x.rank(), "gather: indices of ", indices.shape, " for ",
+          x.shape(), ", expected as many axes");
   require(std::equal(indices.shape.begin(), indices.shape.end(), most.begin(), most.end(),
                      std::less_equal{}),
           "gather: indices of ", indices.shape, " along axis ", axis, " of ", x.shape(),
@@ -85,6 +91,9 @@ Tensor gather(const Tensor& x, int64_t axis, const Tokens& indices) {
 }
 
 Tokens argmax(const Tensor& x, int64_t axis, bool keepdim) {
+  require_defined("argmax", "x", x);
+  require(x.shape()[normalized_axis("argmax", axis, x.rank())] > 0, "argmax: axis ", axis, " of ",
+          x.shape(), " is empty");
   Tokens indices = greatest("argmax", x, 1, axis);
   if (!keepdim) indices.shape.erase(axis < 0 ? axis + x.rank() : axis);
   return indices;

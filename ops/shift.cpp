@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/accumulate.h"
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/arithmetic.h"
@@ -18,6 +19,7 @@ namespace {
 Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
   require_defined(operation, "x", x);
   require(x.rank() >= 2, operation, ": ", x.shape(), ", expected […, T, K]");
+  require(x.size(-1) < INT64_MAX, operation, ": ", x.shape(), ", expected fewer columns");
   Dims shape = x.shape();
   shape[-1] += 1;
   Tensor y = Tensor::zeros(shape);
@@ -98,11 +100,11 @@ Tensor relative_key_product(const Tensor& k, const Tensor& rows, int64_t T) {
   require(fit(k, rows) && T >= 0 && k.size(2) <= rows.size(0), "relative_key_product: ", k.shape(),
           " with ", rows.shape(), " for ", T,
           " queries: expected [B, H, K, D] and [n, H, D] with n of at least the keys");
-  int64_t distances = std::max<int64_t>(k.size(2), 1) + T - 1;
+  int64_t distances = saturated_sum(std::max<int64_t>(k.size(2), 1) - 1, T);
   int64_t missing = std::max<int64_t>(distances - rows.size(0), 0);
   Tensor future = Tensor::zeros({missing, rows.size(1), rows.size(2)});
   Tensor backwards = relative_product(flip(k, 2), concat({rows, future}, 0), T);  // [B, H, K, T]
-  return transpose(flip(flip(backwards, 2), 3));                               // [B, H, T, K]
+  return transpose(flip(flip(backwards, 2), 3));                                  // [B, H, T, K]
 }
 
 Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K) {

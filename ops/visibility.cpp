@@ -33,6 +33,7 @@ std::string range_error(const Chunk& chunk, const Range& sizes) {
 int64_t Sight::farthest(int64_t none) const {
   int64_t left = window ? window->left : none;
   if (!chunk) return left;
+  require(chunk->size >= 1, "chunk: ", *chunk, ", expected a size of at least 1");
   int64_t chunks = std::min(chunk->left_chunks, none / chunk->size - 1) + 1;
   return std::min(left, chunks * chunk->size - 1);
 }
@@ -46,8 +47,8 @@ void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) c
     std::string wrong = rule ? range_error(*rule, {1, HUGE_VAL}) : "";
     if (!wrong.empty()) fail(operation, ": a ", field.name, " of ", *rule, wrong);
   });
-  require(first_position >= 0, operation, ": a first_position of ", first_position,
-          ", expected at least 0");
+  std::string wrong = range_error(static_cast<double>(first_position), range::steps);
+  require(wrong.empty(), operation, ": a first_position of ", first_position, wrong);
   if (padding) {
     require(padding->shape == Dims{B, K}, operation, ": key_padding_mask ", padding->shape,
             ", expected ", Dims{B, K});
@@ -73,7 +74,7 @@ Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
   if (window)
     narrow(position - std::min(window->left, far), position + 1 + std::min(window->right, far));
   if (chunk) {
-    int64_t size = std::min(chunk->size, far), chunks = std::min(chunk->left_chunks, far);
+    int64_t size = std::min(chunk->size, far), chunks = std::min(chunk->left_chunks, far / size);
     int64_t own = floor_divide(first_position + position, size) * size - first_position;
     narrow(own - chunks * size, own + size);
   }

@@ -11,14 +11,29 @@ namespace {
 
 void check(const char* name, std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
            int64_t streams) {
-  AtLeast at_least{name};
-  at_least(1, "batch_size", batch_size);
-  at_least(1, "block_size", block_size);
+  Within within{name};
+  within(range::one_or_more, "batch_size", batch_size);
+  within(range::one_or_more, "block_size", block_size);
   auto tokens = static_cast<int64_t>(text.size());
   require(tokens / streams > block_size, name, ": the text has ", tokens, " tokens, too few for ",
           streams > 1 ? "batch_size = " + std::to_string(streams) + " streams" : "a block",
           " of block_size + 1 = ", block_size + 1, "; lower ",
           streams > 1 ? "batch_size or block_size" : "block_size");
+}
+
+void check(const ParallelStreams& streams) {
+  Within within{"ParallelStreams"};
+  within(range::zero_or_more, "ext_len", streams.ext_len);
+  within({0, HUGE_VAL}, "position", streams.position);
+  check("ParallelStreams", streams.text, streams.batch_size, streams.block_size,
+        std::max<int64_t>(streams.batch_size, 1));
+}
+
+/// Returns a place for each row of a batch.
+std::vector<int64_t> rows_of(const char* name, int64_t batch_size) {
+  std::vector<int64_t> begins;
+  within_memory([&] { begins.resize(batch_size); }, name, ": batch_size ", batch_size);
+  return begins;
 }
 
 /// Returns the targets of rows of this length.
@@ -32,9 +47,18 @@ Tokens targets(std::span<const int32_t> text, const std::vector<int64_t>& begins
 
 Tokens rows_at(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t first,
                int64_t end) {
-  Tokens rows{{std::ssize(begins), end - first}, {}};
-  for (int64_t begin : begins)
-    rows.values.insert(rows.values.end(), text.begin() + begin + first, text.begin() + begin + end);
+  int64_t size = std::ssize(text), length = 0;
+  require(first <= end && !__builtin_sub_overflow(end, first, &length), "rows_at: tokens ", first,
+          " to ", end, ", expected an end behind them");
+  Tokens rows{{std::ssize(begins), length}, {}};
+  within_memory([&] { rows.values.reserve(product(rows.shape)); }, "batch: rows of ", rows.shape);
+  for (int64_t begin : begins) {
+    int64_t from = 0;
+    require(!__builtin_add_overflow(begin, first, &from) && 0 <= from && from <= size - length,
+            "rows_at: ", length, " tokens from ", begin, " + ", first, " of a text of ", size);
+    auto place = text.begin() + from;
+    rows.values.insert(rows.values.end(), place, place + length);
+  }
   return rows;
 }
 
@@ -49,25 +73,25 @@ RandomBlocks::RandomBlocks(const Kept<int32_t>& tokens, int64_t batch, int64_t b
 }
 
 Batch RandomBlocks::next() {
-  std::vector<int64_t> begins(batch_size);
-  for (int64_t& begin : begins)
-    begin = random.below(std::ssize(text.view()) - block_size);
+  check("RandomBlocks", text, batch_size, block_size, 1);
+  std::vector<int64_t> begins = rows_of("RandomBlocks", batch_size);
+  for (int64_t& begin : begins) begin = random.below(std::ssize(text.view()) - block_size);
   return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};
 }
 
 ParallelStreams::ParallelStreams(const Kept<int32_t>& tokens, int64_t batch, int64_t block,
                                  int64_t again, int64_t scored)
     : text(tokens), batch_size(batch), block_size(block), ext_len(again), loss_tokens(scored) {
-  AtLeast{"ParallelStreams"}(0, "ext_len", ext_len);
-  check("ParallelStreams", text, batch_size, block_size, std::max<int64_t>(batch_size, 1));
+  check(*this);
 }
 
 Batch ParallelStreams::next() {
+  check(*this);
   int64_t stream_length = std::ssize(text.view()) / batch_size;
   int64_t predictable = stream_length - 1;  // the last token of a stream is only ever a target
   if (position >= predictable) position = 0;
   int64_t length = std::min(block_size, predictable - position);
-  std::vector<int64_t> begins(batch_size);
+  std::vector<int64_t> begins = rows_of("ParallelStreams", batch_size);
   for (int64_t b = 0; b < batch_size; ++b) begins[b] = b * stream_length + position;
   Batch batch{rows_at(text, begins, -std::min(ext_len, position), length),
               targets(text, begins, length, loss_tokens), position == 0};

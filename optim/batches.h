@@ -24,6 +24,7 @@ struct Batch {
 };
 
 /// Returns the tokens begin + first … begin + end - 1 of a text as a row for each of the begins.
+/// Throws where the text does not have them, and where memory does not have the rows.
 Tokens rows_at(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t first,
                int64_t end);
 
@@ -39,10 +40,11 @@ struct RandomBlocks {
   /// Random numbers of the draws, which are the only state.
   Random random;
 
-  /// Throws when a size is less than 1 or the text has no block_size + 1 tokens.
+  /// Throws when a size is less than 1 or more than 10^9, or the text has no block_size + 1 tokens.
   RandomBlocks(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
                const Random& random, int64_t loss_tokens = 0);
-  /// Returns the next batch [batch_size, block_size]; there is always one.
+  /// Returns the next batch [batch_size, block_size]; there is always one. Throws as the
+  /// constructor does, and when memory does not have such a batch.
   Batch next();
 };
 
@@ -62,10 +64,11 @@ struct ParallelStreams {
   /// state.
   int64_t position = 0;
 
-  /// Throws when a size is less than 1 or a stream has no block_size + 1 tokens.
+  /// Throws when a size is less than 1 or more than 10^9, or a stream has no block_size + 1 tokens.
   ParallelStreams(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
                   int64_t ext_len = 0, int64_t loss_tokens = 0);
-  /// Returns the next batch [batch_size, T], with T at most block_size; there is always one.
+  /// Returns the next batch [batch_size, T], with T at most block_size; there is always one. Throws
+  /// as the constructor does, and for a position below 0.
   Batch next();
 };
 

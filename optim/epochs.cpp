@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "core/checked.h"
 #include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -12,9 +13,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 std::vector<int64_t> numbers(int64_t count) {
-  std::vector<int64_t> result(count);
+  std::vector<int64_t> result;
+  within_memory([&] { result.resize(count); }, "epochs: ", count, " items");
   std::iota(result.begin(), result.end(), 0);
   return result;
+}
+
+void check(int64_t items, int64_t least, int64_t batch_size) {
+  require(items >= least, "epochs: ", items, " items, expected at least ", least);
+  require(batch_size >= 1, "epochs: batch_size ", batch_size, ", expected at least 1");
 }
 
 /// Shuffles; every order is equally likely (Fisher and Yates 1938, in the form of Durstenfeld
@@ -39,8 +46,7 @@ void add_batches(std::span<int64_t> items, int64_t size, const Epochs::Shorter& 
 
 Epochs::Epochs(int64_t items, int64_t batch_size, uint64_t seed, Shorter shorter)
     : items_(items), batch_size_(batch_size), seed_(seed), shorter_(std::move(shorter)) {
-  require(items >= 1, "epochs: ", items, " items, expected at least 1");
-  require(batch_size >= 1, "epochs: batch_size ", batch_size, ", expected at least 1");
+  check(items, 1, batch_size);
   begin_epoch(0);
 }
 
@@ -49,8 +55,7 @@ void Epochs::begin_epoch(int64_t epoch) {
   std::vector<int64_t> members = numbers(items_);
   shuffle(members, random);
   order_.clear();
-  // A batch is no larger than all items, so a large batch_size does not overflow.
-  int64_t together = batches_sorted_together * std::min(batch_size_, items_);
+  int64_t together = saturated_product(batches_sorted_together, batch_size_);
   for (std::span<int64_t> rest = members; !rest.empty();) {
     auto sorted = rest.first(std::min(static_cast<size_t>(together), rest.size()));
     add_batches(sorted, batch_size_, shorter_, order_);
@@ -67,7 +72,7 @@ std::vector<int64_t> Epochs::next() {
 }
 
 void Epochs::go_to(int64_t epoch, int64_t position) {
-  require(epoch >= 0, "epochs: epoch ", epoch, ", expected at least 0");
+  Within{"epochs"}(range::steps, "epoch", epoch);
   require(0 <= position && position <= batches(), "epochs: batch ", position,
           " of an epoch, expected 0 to ", batches());
   begin_epoch(epoch);
@@ -82,6 +87,7 @@ void Epochs::visit(SavedState& saved, const std::string& name) {
 
 std::vector<std::vector<int64_t>> batches_by_length(int64_t items, int64_t batch_size,
                                                     const Epochs::Shorter& shorter) {
+  check(items, 0, batch_size);
   std::vector<std::vector<int64_t>> batches;
   std::vector<int64_t> all = numbers(items);
   add_batches(all, batch_size, shorter, batches);

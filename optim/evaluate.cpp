@@ -105,8 +105,8 @@ void evaluate_with_memory(Scorer& scorer) {
   // Tokens that are fed again are not memory for the segment that they are fed with.
   std::unique_ptr<Cache> cache;
   if (!starts_anew(config, scorer.model))
-    cache =
-        scorer.model.make_cache(std::min(config.mem_len, scorer.predictable()) + config.ext_len);
+    cache = scorer.model.make_cache(std::min(config.mem_len, scorer.predictable()) +
+                                    std::min(config.ext_len, scorer.predictable()));
   read_streams(scorer, streams, 0, length, cache.get());
   if (own.end < B) return;
   // The last stream continues to the end of the text.
@@ -128,13 +128,15 @@ void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   require(mode != EvaluationMode::memory || tokens > batch_size, "evaluate: ", tokens,
           " tokens are too few for ", batch_size, " streams");
   bool streams = mode == EvaluationMode::memory && !starts_anew(*this, model);
-  int64_t fed_again = mode == EvaluationMode::memory ? ext_len : 0;
+  // Lengths beyond the text's count as that, and sums of them are no wraps.
+  auto in_text = [tokens](int64_t length) { return std::min(length, tokens); };
+  int64_t fed_again = mode == EvaluationMode::memory ? in_text(ext_len) : 0;
   int64_t in_a_row = streams ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
-                             : std::min(fed_again + tgt_len, tokens - 1);
+                             : std::min(fed_again + in_text(tgt_len), tokens - 1);
   int64_t most = streams ? model.max_length() : model.max_keys();
   require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
           " tokens in a row, but the model has ", most, " positions");
-  int64_t keys = std::min(in_a_row, std::min(mem_len, tokens) + ext_len + tgt_len);
+  int64_t keys = std::min(in_a_row, in_text(mem_len) + in_text(ext_len) + in_text(tgt_len));
   require(!streams || keys <= model.max_keys(), "evaluate: a memory of ", mem_len, " and ", tgt_len,
           " tokens make ", keys, " keys, but the model has ", model.max_keys(), " positions");
 }

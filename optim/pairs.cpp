@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/errors.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> members,
@@ -10,6 +12,8 @@ PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> 
   std::vector<std::vector<int32_t>> sources, inputs, next;
   PairBatch batch;
   for (int64_t member : members) {
+    require(0 <= member && member < std::ssize(pairs), "pairs: member ", member, " of ",
+            pairs.size());
     const auto& [source, target] = pairs[member];
     sources.push_back(source);
     std::vector<int32_t>& input = inputs.emplace_back(1, ends.begin);

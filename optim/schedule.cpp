@@ -17,8 +17,9 @@ double share_left(ScheduleType type, double passed) {
 
 double decaying(const Schedule& schedule, int64_t step) {
   if (step >= schedule.lr_decay_iters) return schedule.min_lr;
-  auto steps = static_cast<double>(step - schedule.warmup_iters);
-  auto length = static_cast<double>(schedule.lr_decay_iters - schedule.warmup_iters);
+  auto warmup = static_cast<double>(schedule.warmup_iters);
+  double steps = static_cast<double>(step) - warmup;
+  double length = static_cast<double>(schedule.lr_decay_iters) - warmup;
   double share = share_left(schedule.type, steps / length);
   return schedule.min_lr + share * (schedule.learning_rate - schedule.min_lr);
 }
@@ -26,7 +27,7 @@ double decaying(const Schedule& schedule, int64_t step) {
 }  // namespace
 
 double Schedule::at(int64_t step) const {
-  auto update = static_cast<double>(step + 1);
+  auto update = static_cast<double>(step) + 1;
   auto warmup = static_cast<double>(warmup_iters);
   if (type == ScheduleType::inverse_sqrt || type == ScheduleType::noam) {
     double peak = std::max(warmup, 1.0);
@@ -39,8 +40,15 @@ double Schedule::at(int64_t step) const {
 }
 
 int64_t warmed_up(int64_t all, int64_t warmup_iters, int64_t step) {
-  if (step >= warmup_iters) return all;
-  return (all * (step + 1) + warmup_iters) / (warmup_iters + 1);
+  if (step >= warmup_iters || warmup_iters < 0) return all;
+  int64_t product = 0, sum = 0;
+  bool is_whole = !__builtin_mul_overflow(all, step + 1, &product) &&
+                  !__builtin_add_overflow(product, warmup_iters, &sum);
+  if (is_whole && warmup_iters < INT64_MAX) return sum / (warmup_iters + 1);
+  // Of numbers so great, the nearest one that a double has.
+  double share = (static_cast<double>(step) + 1) / (static_cast<double>(warmup_iters) + 1);
+  double part = std::clamp(share * static_cast<double>(all), -0x1p62, 0x1p62);
+  return std::min(all, static_cast<int64_t>(part));
 }
 
 }  // namespace shiftgrad

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "core/errors.h"
@@ -22,9 +23,11 @@ void SavedState::exchange(const std::string& name, DType dtype,
   for (void* number : numbers) {
     std::memcpy(reads_ ? number : place, reads_ ? place : number, size);
     place += size;
-    if (dtype == DType::i64)
-      require(*static_cast<int64_t*>(number) >= 0, "tensor ", shown(name), ": ",
-              *static_cast<int64_t*>(number), ", expected at least 0");
+    if (dtype == DType::i64) {
+      int64_t count = *static_cast<int64_t*>(number);
+      std::string wrong = range_error(static_cast<double>(count), range::steps);
+      require(wrong.empty(), "tensor ", shown(name), ": ", count, wrong);
+    }
     if (dtype == DType::f64)
       require(!std::isnan(*static_cast<double*>(number)), "tensor ", shown(name),
               ": nan, expected a loss");

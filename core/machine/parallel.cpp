@@ -40,7 +40,9 @@ ThreadLimit::ThreadLimit(int threads) {
 
 void with_threads(int threads, const std::function<void()>& body) {
   ThreadLimit limit(threads);
-  tbb::task_arena(threads).execute(body);
+  tbb::task_arena arena(threads);
+  within_memory([&] { arena.initialize(); }, "with_threads: ", threads, " threads");
+  arena.execute(body);
 }
 
 namespace {

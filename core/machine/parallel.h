@@ -13,7 +13,7 @@
 namespace shiftgrad {
 
 /// a / b, rounded up: the number of parts of at most b that a is cut into.
-constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 /// The settings of the process that `initialize` may change.
 struct Settings {

@@ -17,12 +17,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-void check(const EncoderDecoder& model, const DecodingOptions& options) {
+void check(const EncoderDecoder& model, const PaddedTokens& sources,
+           const DecodingOptions& options) {
+  require(sources.tokens.shape.size() == 2, "decoding: sources of ", sources.tokens.shape,
+          ", expected [B, S]");
+  require_complete("decoding", "the sources", sources.tokens);
   int64_t V = model.config.target_vocab_size;
   for (auto [name, token] : {std::pair{"begin", options.begin}, {"end", options.end}})
     require(0 <= token && token < V, "decoding: ", name, " ", token, ", expected 0 to ", V - 1);
-  require(options.max_length >= 0, "decoding: max_length ", options.max_length,
-          ", expected at least 0");
+  Within{"decoding"}(range::zero_or_more, "max_length", options.max_length);
   // A target's begin is fed to the model, its end is not.
   require(options.max_length < model.longest_target(), "decoding: max_length ", options.max_length,
           ", but a target has at most ", model.longest_target(), " tokens with its begin");
@@ -64,7 +67,9 @@ void decode(
   std::unique_ptr<Cache> cache = model.make_cache(model.encode(sources, context));
   std::vector<size_t> left(static_cast<size_t>(sources.tokens.shape[0]));
   std::iota(left.begin(), left.end(), 0);
-  std::vector<int32_t> tokens(left.size() * static_cast<size_t>(width), options.begin);  // [N]
+  int64_t N = saturated_product(std::ssize(left), width);
+  std::vector<int32_t> tokens;
+  within_memory([&] { tokens.assign(N, options.begin); }, "decoding: ", N, " rows");  // [N]
   for (int64_t length = 0; !left.empty(); ++length) {
     Tensor logits = model.decode({{std::ssize(tokens), 1}, tokens}, *cache, context);  // [N, 1, V]
     int64_t V = logits.size(2), first = 0;
@@ -118,8 +123,8 @@ struct Beam {
       candidates.push_back({options.score(ended), std::move(ended), {0, end}});
     for (const auto& [log_probability, next] : continuations(logits, end, last)) {
       Hypothesis longer{rows[next.row].tokens, log_probability};
-      double score = next.token == end ? options.score(longer)
-                                       : options.best_score(longer, max_length);
+      double score =
+          next.token == end ? options.score(longer) : options.best_score(longer, max_length);
       if (next.token != end) longer.tokens.push_back(next.token);
       candidates.push_back({score, std::move(longer), next});
     }
@@ -167,7 +172,7 @@ double BeamOptions::score(const Hypothesis& hypothesis) const {
 }
 
 double BeamOptions::best_score(const Hypothesis& beginning, int64_t max_length) const {
-  auto length = static_cast<double>(max_length + 1);
+  auto length = static_cast<double>(max_length) + 1;
   return beginning.log_probability / std::pow((5 + length) / 6, length_penalty);
 }
 
@@ -175,15 +180,18 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
                                                  const PaddedTokens& sources,
                                                  const DecodingOptions& options,
                                                  const BeamOptions& beam) {
-  check(model, options);
-  AtLeast at_least{"beam_search"};
-  at_least(1, "width", beam.width);
-  at_least(0, "length_penalty", beam.length_penalty);
+  check(model, sources, options);
+  Within within{"beam_search"};
+  within(range::one_or_more, "width", beam.width);
+  within(range::rate, "length_penalty", beam.length_penalty);
   std::vector<Beam> beams(static_cast<size_t>(sources.tokens.shape[0]),
                           Beam{beam, options.max_length});
-  decode(model, sources, options, beam.width, [&](size_t b, const RowLogits& logits, bool last) {
-    return beams[b].step(logits, options.end, last);
-  });
+  auto search = [&] {
+    decode(model, sources, options, beam.width, [&](size_t b, const RowLogits& logits, bool last) {
+      return beams[b].step(logits, options.end, last);
+    });
+  };
+  within_memory(search, "beam_search: width ", beam.width);
   std::vector<std::vector<Hypothesis>> results;
   for (Beam& own : beams) results.push_back(std::move(own.done));
   return results;
@@ -192,7 +200,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
 std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const PaddedTokens& sources,
                                        const DecodingOptions& options, const Sampling& sampling,
                                        uint64_t seed, uint64_t first_stream) {
-  check(model, options);
+  check(model, sources, options);
   check(sampling);
   std::vector<Hypothesis> results(static_cast<size_t>(sources.tokens.shape[0]), {{options.begin}});
   std::vector<Random> random;

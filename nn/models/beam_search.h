@@ -24,7 +24,7 @@ struct DecodingOptions {
   int32_t begin = 0;
   /// The token after which a target ends.
   int32_t end = 0;
-  /// Most tokens in a target, without its end; at least 0. A target ends after this many.
+  /// Most tokens in a target, without its end; 0 to 10^9. A target ends after this many.
   int64_t max_length = 100;
 };
 
@@ -38,7 +38,7 @@ struct Hypothesis {
 
 /// Options of a beam search.
 struct BeamOptions {
-  /// Number of candidates kept for each source, at least 1. 1 is greedy search.
+  /// Number of candidates kept for each source, 1 to 10^9. 1 is greedy search.
   int64_t width = 4;
   /// The exponent α, at least 0.
   double length_penalty = 0.6;

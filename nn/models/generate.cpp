@@ -23,7 +23,7 @@ void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options) {
   require_causal("generate", model);
   AtLeast at_least{"generate"};
-  at_least(0, "length", options.length);
+  Within{"generate"}(range::zero_or_more, "length", options.length);
   at_least(0, "mem_len", options.mem_len);
   at_least(1, "positions", options.positions);
   check(options.sampling);

@@ -13,7 +13,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// How much `generate` writes, and how it chooses.
 struct GenerateOptions {
-  /// Number of tokens to generate.
+  /// Number of tokens to generate, at most 10^9.
   int64_t length = 0;
   /// How a token is chosen.
   Sampling sampling{};

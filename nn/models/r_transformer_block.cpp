@@ -25,13 +25,13 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Widt
   add("attention", std::make_unique<MultiHeadAttention>(attention, width, values),
       "attention_norm");
   add("feed_forward",
-      std::make_unique<FeedForward>(width.d_model, config.d_inner, Activation::relu,
-                                    config.dropout, values),
+      std::make_unique<FeedForward>(width.d_model, config.d_inner, Activation::relu, config.dropout,
+                                    values),
       "feed_forward_norm");
 }
 
 Tensor RTransformerBlock::forward(const Tensor& x, const Past& past, Context& context) const {
-  require(!past.memory().defined(), "r_transformer_block: takes no memory, only a state");
+  require(!past.memory().defined(), "r_transformer_block: takes no memory, only a cache");
   context.refuse_masks("r_transformer_block");
   return Block::forward(x, past, context);
 }

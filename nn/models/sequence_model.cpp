@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "nn/layer.h"
@@ -19,6 +20,7 @@ struct FedTokens : CacheOf<FedTokens> {
 
   explicit FedTokens(int64_t limit) : limit(limit) {}
   void forget_newest(int64_t count) override {
+    require(count >= 0, "cache: cannot forget ", count, " tokens");
     for (auto& row : rows) row.resize(row.size() - std::min<size_t>(count, row.size()));
   }
   void reorder(const std::vector<int64_t>& members) override {
@@ -36,7 +38,7 @@ struct FedTokens : CacheOf<FedTokens> {
   Tokens with(const Tokens& tokens, const std::string& name) {
     int64_t B = tokens.shape[0], T = tokens.shape[1];
     if (rows.empty()) rows.resize(B);
-    require(std::ssize(rows) == B, name, ": a batch of ", B, " for a State of ", rows.size(),
+    require(std::ssize(rows) == B, name, ": a batch of ", B, " for a cache of ", rows.size(),
             " members");
     Tokens all{{B, (rows.empty() ? 0 : std::ssize(rows[0])) + T}, {}};
     for (int64_t b = 0; b < B; ++b) {
@@ -89,11 +91,13 @@ void require_causal(const char* operation, const SequenceModel& model) {
 }
 
 std::unique_ptr<Cache> SequenceModel::make_cache(int64_t limit) const {
+  Within{name.c_str()}({0, HUGE_VAL}, "limit", limit);
   return new_cache<FedTokens>(limit);
 }
 
 Tensor SequenceModel::step(const Tokens& tokens, Cache& cache, Context& context) const {
   require(tokens.shape.size() == 2, name, ": tokens ", tokens.shape, ", expected [B, T]");
+  require_complete(name.c_str(), "tokens", tokens);
   Tokens all = dynamic_cast<FedTokens&>(cache).with(tokens, name);  // [B, M + T]
   Tensor logits = (*this)(all, Memory(), context).logits;           // [B, M + T, V]
   int64_t keys = all.shape[1];
@@ -102,6 +106,9 @@ Tensor SequenceModel::step(const Tokens& tokens, Cache& cache, Context& context)
 
 Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length,
                 int64_t fed_again) {
+  Within within{"remember"};
+  within({0, HUGE_VAL}, "length", length);
+  within({0, HUGE_VAL}, "fed_again", fed_again);
   Tape::Pause constant;
   Memory result;
   for (size_t n = 0; n < inputs.size(); ++n) {

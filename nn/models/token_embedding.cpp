@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "nn/positions.h"
 #include "ops/arithmetic.h"
@@ -26,6 +27,7 @@ Tensor TokenEmbedding::operator()(const Tokens& tokens, int64_t first, Context& 
   Tensor x = embedding(weight, tokens);  // [B, T, C]
   if (config.scale)
     x = shiftgrad::scale(x, static_cast<Scalar>(std::sqrt(static_cast<double>(config.d_model))));
+  Within{model}(range::steps, "first position", first);
   int64_t last = first + tokens.shape[1];
   if (positions.defined()) {
     require(last <= *config.max_len, model, ": ", last, " positions are beyond max_len ",

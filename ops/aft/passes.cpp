@@ -155,7 +155,8 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
 }
 
 AftSums aft_no_sums(int64_t B, int64_t C) {
-  AftSums sums{{B, 3, C}, std::vector<double>(static_cast<size_t>(B * 3 * C))};
+  AftSums sums{{B, 3, C}, {}};
+  within_memory([&] { sums.values.resize(product(sums.shape)); }, "aft: sums of ", sums.shape);
   // Every key but -inf is greater than the least number, and -inf counts for nothing beside it.
   for (int64_t n = 0; n < B; ++n)
     std::fill_n(sums.values.begin() + n * 3 * C, C, std::numeric_limits<double>::lowest());
@@ -171,9 +172,8 @@ Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, Aft
   require_complete("aft_step", "sums", sums);
   Tensor y = Tensor::empty({p.B, p.T, p.C});
   const AftBlocks blocks{p, kernel_of<double>().rows};
-  parallel_each(std::ssize(p.strips), grain(blocks), [&](int64_t n) {
-    aft::in_doubles::step(p, p.strips[n], sums, y);
-  });
+  parallel_each(std::ssize(p.strips), grain(blocks),
+                [&](int64_t n) { aft::in_doubles::step(p, p.strips[n], sums, y); });
   return y;
 }
 

@@ -68,8 +68,7 @@ struct Windows {
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
     PackedMatrix weights(ConstMatrix::row_major(weight.data(), gates, C), packing_pays(count));
     parallel_for(groups(), [&](int64_t group) {
-      for_each_block(group,
-                     [&](auto block) { backward(group, block, weights, dh.data(), sums); });
+      for_each_block(group, [&](auto block) { backward(group, block, weights, dh.data(), sums); });
     });
     if (sums.projected.defined()) add_beyond(sums);
     join(sums.weight, weight);
@@ -178,9 +177,9 @@ void check_windows(RecurrentCell cell, const Tensor& projected, const Tensor& we
                    const Tensor& bias, int64_t window) {
   require_defined("recurrent_windows", "projected", projected, "weight", weight);
   int64_t gates = columns(cell).gates;
-  require(projected.rank() == 3 && weight.rank() == 2 && window >= 1 &&
-              projected.size(1) >= window - 1 && projected.size(2) == weight.size(0) &&
-              weight.size(0) == gates * weight.size(1) &&
+  require(window >= 1, "recurrent_windows: windows of ", window, ", expected at least 1");
+  require(projected.rank() == 3 && weight.rank() == 2 && projected.size(1) >= window - 1 &&
+              projected.size(2) == weight.size(0) && weight.size(0) == gates * weight.size(1) &&
               (!bias.defined() || bias.shape() == Dims{weight.size(0)}),
           "recurrent_windows: ", projected.shape(), " with ", weight.shape(), " and ",
           bias.defined() ? bias.shape() : Dims{}, " for windows of ", window, ": expected [B, ",

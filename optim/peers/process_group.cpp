@@ -27,7 +27,10 @@ ProcessGroup& alone() {
 }
 
 Rows own_rows(const ProcessGroup& peers, int64_t rows) {
-  return {rows * peers.rank() / peers.size(), rows * (peers.rank() + 1) / peers.size()};
+  // As rows · rank / size, whose product may be beyond int64_t.
+  int64_t whole = rows / peers.size(), rest = rows % peers.size();
+  auto begin = [&](int64_t rank) { return whole * rank + rest * rank / peers.size(); };
+  return {begin(peers.rank()), begin(peers.rank() + 1)};
 }
 
 std::vector<double> sums(ProcessGroup& peers, const std::vector<double>& values) {

@@ -196,17 +196,19 @@ TEST_CASE("rate 0 is the input itself, and costs nothing") {
 
 TEST_CASE("rates that are none are refused") {
   Tensor x = Tensor::zeros({3});
-  CHECK(refusal([&] { dropout(x, {0, 0, 1}); }) == "dropout: a rate of 1, expected 0 to below 1");
+  CHECK(refusal([&] {
+          dropout(x, {0, 0, 1});
+        }) == "dropout: a dropout rate of 1, expected 0 to below 1");
   CHECK(refusal([&] {
           add_dropped(x, x, {0, 0, -0.5});
-        }) == "add_dropped: a rate of -0.5, expected 0 to below 1");
+        }) == "add_dropped: a dropout rate of -0.5, expected 0 to below 1");
   CHECK(refusal([&] {
           add_dropped(x, Tensor::zeros({1, 3}), {0, 0, 0.5});
         }) == "add_dropped: [3] and [1, 3], expected equal shapes");
   CHECK(refusal([&] {
           dropout(x, {0, 0, -0.5});
-        }) == "dropout: a rate of -0.5, expected 0 to below 1");
+        }) == "dropout: a dropout rate of -0.5, expected 0 to below 1");
   CHECK(refusal([&] {
           dropout(x, {0, 0, std::nan("")});
-        }) == "dropout: a rate of nan, expected 0 to below 1");
+        }) == "dropout: a dropout rate of nan, expected 0 to below 1");
 }
