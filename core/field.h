@@ -37,7 +37,7 @@ constexpr Quantity tokens_or_none{"TOKENS", range::zero_or_more};
 /// Sizes of a layer, at least 1.
 constexpr Quantity channels{"CHANNELS", range::one_or_more}, heads{"HEADS", range::one_or_more};
 /// Numbers of layers.
-constexpr Quantity layers{"LAYERS", range::one_or_more};
+constexpr Quantity layers{"LAYERS", range::layers};
 /// Numbers of steps of a training; an interval is at least 1.
 constexpr Quantity steps{"STEPS", range::steps}, interval{"STEPS", range::interval};
 /// Factors of any size.

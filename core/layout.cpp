@@ -104,8 +104,10 @@ Dims completed(const Dims& target, const Dims& shape) {
   int64_t known = product(result);
   // Beside an axis without elements any size would do.
   if (!is_whole && known > 0) *unknown = product(shape) / known;
-  require((is_whole || known > 0) && product(result) == product(shape), "reshape: ", shape, " to ",
-          target, ": the numbers of elements differ");
+  require(product(result) == product(shape), "reshape: ", shape, " to ", target,
+          ": the numbers of elements differ");
+  require(is_whole || known > 0, "reshape: ", shape, " to ", target,
+          ": any size would do in place of -1");
   return result;
 }
 
@@ -156,7 +158,8 @@ Layout shifted(const char* operation, const Layout& padded, int64_t skip) {
           ", expected a padded […, T, K+1]");
   bool without_gaps = (padded.strides[-1] == 1 || padded.shape[-1] == 1) &&
                       (padded.strides[-2] == padded.shape[-1] || padded.shape[-2] == 1);
-  require(without_gaps, operation, ": the rows of ", padded.shape, " are not next to each other");
+  require(without_gaps, operation, ": ", padded.shape,
+          ", expected rows without gaps in or between them");
   Layout result = padded;
   result.offset += skip;
   result.shape[-1] -= 1;

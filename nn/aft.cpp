@@ -156,7 +156,7 @@ Tensor Aft::forward(const Tensor& x, const Past& past, Context& context) const {
 }
 
 std::unique_ptr<Cache> Aft::make_cache(int64_t limit) const {
-  require(config.causal, "aft: only a causal layer can be fed in pieces");
+  require(config.causal, "aft: a two-way layer cannot be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   // A limit that no sequence can exceed is no limit.
   if (limit < max_length() - 1) return new_cache<AftCache>(limit, AftCache::Older::forgotten);

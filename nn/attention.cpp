@@ -70,7 +70,7 @@ RelativeAttention Attention::terms(const Heads& heads, Context& context) const {
 }
 
 std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {
-  require(piece() > 0, "attention: only a causal layer can be fed in pieces");
+  require(piece() > 0, name, ": a two-way layer without chunks cannot be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   return new_cache<AttentionCache>(limit, attention_span());
 }

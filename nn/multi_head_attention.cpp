@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "nn/positions.h"
 #include "ops/shape.h"
@@ -47,6 +48,10 @@ RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&
 
 Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key) const {
   if (position != AttentionPosition::rope) return heads;
+  constexpr Range positions{-range::steps.greatest, range::steps.greatest};
+  Within within{name.c_str()};
+  within(positions, "position of the first query", query);
+  within(positions, "position of the first key", key);
   int64_t T = heads.query.size(2), K = heads.key.size(2), first = std::min(query, key);
   int64_t count = std::max(query + T, key + K) - first;
   Tensor angles = sinusoids(name.c_str(), first, count, d_head);  // [count, D]
@@ -58,10 +63,10 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
 
 Heads MultiHeadAttention::source_heads(const Tensor& source) const {
   Sight(*this).limits([&](const auto& rule, const Field& field) {
-    require(!rule, "multi_head_attention: ", field.name, " with a context");
+    require(!rule, "multi_head_attention: ", field.name, " with a source");
   });
   require(position == AttentionPosition::none,
-          "multi_head_attention: position with a context, expected none");
+          "multi_head_attention: position with a source, expected none");
   int64_t C = qkv.weight.size(1);
   require(source.defined() && source.rank() == 3 && source.size(2) == C, name, ": source ",
           source.shape(), ", expected [B, S, ", C, "]");

@@ -45,7 +45,8 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
   require(key.rank() == 3 && key.shape() == value.shape(), "aft: keys ", key.shape(),
           " and values ", value.shape(), ", expected [B, K, C] twice");
   require(bias.rank() == 3 && bias.size(0) >= 1 && key.size(2) % bias.size(0) == 0, "aft: biases ",
-          bias.shape(), " for ", key.size(2), " channels, expected [G, T, n]");
+          bias.shape(), " for ", key.size(2),
+          " channels, expected [G, T, n] with a G that divides them");
   int64_t K = key.size(1), T = bias.size(1);
   visibility.check("aft", key.size(0), T, K);
   const std::optional<Window>& window = visibility.sight.window;
@@ -54,7 +55,7 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
   Sight(visibility.sight).limits([](const auto& rule, const Field& field) {
     if (rule) fail("aft: a ", field.name, " of ", *rule, ", expected none");
   });
-  require(T <= K, "aft: ", T, " queries of ", K, " keys");
+  require(T <= K, "aft: ", T, " queries of ", K, " keys, expected at least as many keys");
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
   check_band("aft", band.start, band.step);
 }

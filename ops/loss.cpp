@@ -17,19 +17,22 @@ namespace {
 
 constexpr int64_t rows_per_task = 32;
 
-void check(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {}) {
-  require_defined("cross_entropy", "logits", logits);
+void check(const char* operation, const Tensor& logits, const Tokens& targets,
+           const CrossEntropyOptions& options = {}) {
+  require_defined(operation, "logits", logits);
   Dims expected = targets.shape;
   expected.push_back(logits.rank() > 0 ? logits.size(-1) : 0);
-  require(logits.shape() == expected && logits.count() > 0, "cross_entropy: logits of ",
+  require(logits.rank() > 0 && logits.shape() == expected, operation, ": logits of ",
           logits.shape(), " for targets of ", targets.shape, ", expected […, V] and […]");
-  require_complete("cross_entropy", "targets", targets);
+  require(logits.count() > 0, operation, ": logits of ", logits.shape(),
+          ", expected at least one row and one token");
+  require_complete(operation, "targets", targets);
   double smoothing = options.label_smoothing;
-  require(0 <= smoothing && smoothing <= 1, "cross_entropy: label_smoothing ", smoothing,
+  require(0 <= smoothing && smoothing <= 1, operation, ": label_smoothing ", smoothing,
           ", expected 0 to 1");
   for (int32_t target : targets.values)
-    require(target == options.ignored || (0 <= target && target < logits.size(-1)),
-            "cross_entropy: target ", target, ", expected 0 to ", logits.size(-1) - 1);
+    require(target == options.ignored || (0 <= target && target < logits.size(-1)), operation,
+            ": target ", target, ", expected 0 to ", logits.size(-1) - 1);
 }
 
 /// Sets p = softmax(row) for one row of logits, and returns -log p[target] without passing through
@@ -87,7 +90,7 @@ void subtract_target(Scalar* p, int64_t V, int32_t target, const CrossEntropyOpt
 
 Tensor cross_entropy(const Tensor& input, const Tokens& targets,
                      const CrossEntropyOptions& options) {
-  check(input, targets, options);
+  check("cross_entropy", input, targets, options);
   auto N = static_cast<double>(std::ranges::count_if(
       targets.values, [&](int32_t target) { return target != options.ignored; }));
   require(N > 0, "cross_entropy: every target is the ignored one, ", options.ignored.value_or(0));
@@ -108,7 +111,7 @@ Tensor cross_entropy(const Tensor& input, const Tokens& targets,
 }
 
 std::vector<double> token_losses(const Tensor& logits, const Tokens& targets) {
-  check(logits, targets);
+  check("token_losses", logits, targets);
   return softmax_losses(contiguous(logits), targets, {}, Tensor::empty(logits.shape()));
 }
 

@@ -51,7 +51,7 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
                   const Tensor& shift, const RateOf& rate_of, bool centered = true) {
   require_defined(operation, "x", input, "weight", gain, "bias", shift);
   require(input.rank() >= 1 && input.size(-1) >= 1, operation, ": ", input.shape(),
-          ", expected […, C]");
+          ", expected […, C] with C of at least 1");
   int64_t C = input.size(-1), rows = input.count() / C;
   require(gain.shape() == Dims{C} && shift.shape() == Dims{C}, operation, ": ", input.shape(),
           ": weight ", gain.shape(), " and bias ", shift.shape(), ", expected [", C, "]");
@@ -126,7 +126,8 @@ Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
   require_defined("rms_norm", "x", x);
-  require(x.rank() >= 1 && x.size(-1) >= 1, "rms_norm: ", x.shape(), ", expected […, C]");
+  require(x.rank() >= 1 && x.size(-1) >= 1, "rms_norm: ", x.shape(),
+          ", expected […, C] with C of at least 1");
   require(!weight.defined() || weight.shape() == Dims{x.size(-1)}, "rms_norm: ", x.shape(),
           ": weight ", weight.shape(), ", expected [", x.size(-1), "]");
   int64_t C = x.size(-1);

@@ -74,7 +74,7 @@ Tensor contiguous(const Tensor& x) {
 Tensor split_heads(const Tensor& x, int64_t heads) {
   require_defined("split_heads", "x", x);
   require(x.rank() == 3 && heads >= 1 && x.size(2) % heads == 0, "split_heads: ", x.shape(), " in ",
-          heads, " heads, expected [B, T, n·D] with n heads");
+          heads, " heads, expected [B, T, n·D] with n heads, at least 1");
   Tensor split = reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads});  // [B, T, n, D]
   return permute(split, {0, 2, 1, 3});                                          // [B, n, T, D]
 }

@@ -87,8 +87,7 @@ Tensor rel_shift(const Tensor& x, bool zero_triu) {
 Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
   require_defined("relative_product", "q", q, "rows", rows);
   require(fit(q, rows) && 0 <= K && K <= rows.size(0), "relative_product: ", q.shape(), " with ",
-          rows.shape(), " for ", K,
-          " keys: expected [B, H, T, D] and [n, H, D] with n of at least the keys");
+          rows.shape(), " for ", K, " keys: expected [B, H, T, D] and [n, H, D] with 0 to n keys");
   Tensor by_head = permute(rows, {1, 0, 2});                        // [H, n, D]
   Tensor shifted = rel_shift_view(matmul_left_padded(q, by_head));  // [B, H, T, n]
   return slice(shifted, -1, 0, K);                                  // [B, H, T, K]
@@ -99,7 +98,7 @@ Tensor relative_key_product(const Tensor& k, const Tensor& rows, int64_t T) {
   require_defined("relative_key_product", "k", k, "rows", rows);
   require(fit(k, rows) && T >= 0 && k.size(2) <= rows.size(0), "relative_key_product: ", k.shape(),
           " with ", rows.shape(), " for ", T,
-          " queries: expected [B, H, K, D] and [n, H, D] with n of at least the keys");
+          " queries: expected [B, H, K, D] and [n, H, D] with 0 to n keys, and 0 queries or more");
   int64_t distances = saturated_sum(std::max<int64_t>(k.size(2), 1) - 1, T);
   int64_t missing = std::max<int64_t>(distances - rows.size(0), 0);
   Tensor future = Tensor::zeros({missing, rows.size(1), rows.size(2)});
@@ -111,7 +110,7 @@ Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K) {
   require_defined("relative_bias", "rows", rows);
   require(rows.rank() == 2 && T >= 0 && 0 <= K && K <= rows.size(0),
           "relative_bias: ", rows.shape(), " for ", T, " queries and ", K,
-          " keys: expected [n, H] with n of at least the keys");
+          " keys: expected [n, H] with 0 to n keys, and 0 queries or more");
   Tensor by_head = unsqueeze(transpose(rows), 1);                 // [H, 1, n]
   Tensor all = expand(by_head, {rows.size(1), T, rows.size(0)});  // [H, T, n]
   return slice(rel_shift(all), -1, 0, K);                         // [H, T, K]

@@ -137,8 +137,9 @@ void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
           " tokens in a row, but the model has ", most, " positions");
   int64_t keys = std::min(in_a_row, in_text(mem_len) + in_text(ext_len) + in_text(tgt_len));
-  require(!streams || keys <= model.max_keys(), "evaluate: a memory of ", mem_len, " and ", tgt_len,
-          " tokens make ", keys, " keys, but the model has ", model.max_keys(), " positions");
+  require(!streams || keys <= model.max_keys(), "evaluate: mem_len ", mem_len, ", ext_len ",
+          ext_len, " and tgt_len ", tgt_len, " make ", keys,
+          " keys in this text, but the model has ", model.max_keys(), " positions");
 }
 
 Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,

@@ -40,9 +40,9 @@ ThreadLimit::ThreadLimit(int threads) {
 
 void with_threads(int threads, const std::function<void()>& body) {
   ThreadLimit limit(threads);
-  tbb::task_arena arena(threads);
-  within_memory([&] { arena.initialize(); }, "with_threads: ", threads, " threads");
-  arena.execute(body);
+  constexpr auto most = static_cast<int>(range::thread_count.greatest);
+  require(threads <= most, "with_threads: ", threads, " threads: expected at most ", most);
+  tbb::task_arena(threads).execute(body);
 }
 
 namespace {

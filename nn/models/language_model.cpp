@@ -37,10 +37,10 @@ std::unique_ptr<Block> LanguageModel::build_block(Init values, const MixerMaker&
     return std::make_unique<RTransformerBlock>(part_of<RTransformerBlockConfig>(config),
                                                Width{config.d_model, config.n_head}, values);
   }
-  return std::make_unique<TransformerBlock>(
-      part_of<TransformerBlockConfig>(config),
-      width_in(config.mixer, config.d_model, config.n_head), values,
-      own_mixer ? own_mixer(*values.random) : nullptr);
+  return std::make_unique<TransformerBlock>(part_of<TransformerBlockConfig>(config),
+                                            width_in(config.mixer, config.d_model, config.n_head),
+                                            values,
+                                            own_mixer ? own_mixer(*values.random) : nullptr);
 }
 
 void LanguageModel::tie_position_biases() {
@@ -49,8 +49,8 @@ void LanguageModel::tie_position_biases() {
     for (const auto& block : stack.blocks) {
       std::vector<Parameter> own = parameters(*block);
       auto found = std::ranges::find(own, name, &Parameter::name);
-      require(found != own.end(), config.type,
-              ": tie_position_biases needs sinusoid transformer_xl_attention");
+      require(found != own.end(), config.type, ": tie_position_biases for blocks without ", name,
+              ", expected sinusoid transformer_xl_attention with both biases");
       if (!shared->defined()) *shared = found->value;
       *parameter_places(*block)[found - own.begin()] = *shared;
     }

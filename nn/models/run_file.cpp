@@ -84,7 +84,7 @@ void RunFile::check_format(const std::string& expected) const {
   };
   std::string wanted = text(", expected the format ", expected, ": ", known(expected)->has);
   require(metadata.contains("format"),
-          "has tensors but no format; read it with char_lm inspect or read_safetensors()", wanted);
+          "names no format; read it with char_lm inspect or read_safetensors()", wanted);
   const std::string& name = metadata.at("format");
   const Format* format = known(name);
   require(format != std::end(formats), "has the format ", shown(name), wanted);

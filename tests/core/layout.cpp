@@ -214,7 +214,7 @@ TEST_CASE("reshape works out one size") {
   // Any size would do.
   CHECK(refusal([] {
           Layout::contiguous({0, 3}).reshape({0, -1});
-        }) == text("reshape: [0, 3] to [0, -1]", differ));
+        }) == "reshape: [0, 3] to [0, -1]: any size would do in place of -1");
 }
 
 TEST_CASE("rel_shift drops the first T elements and reads on in rows of K") {
@@ -236,13 +236,13 @@ TEST_CASE("shift_right reads from the start in rows of K") {
 }
 
 TEST_CASE("the shifts refuse rows with gaps between them") {
-  const char* gaps = "rel_shift: the rows of [3, 3] are not next to each other";
+  const char* gaps = "rel_shift: [3, 3], expected rows without gaps in or between them";
   CHECK(refusal([] { matrix.slice(1, 0, 3).rel_shift(); }) == gaps);
   CHECK(refusal([] { Layout::contiguous({3, 3}).permute({1, 0}).rel_shift(); }) == gaps);
   CHECK(refusal([] { Layout::contiguous({1, 3}).expand({3, 3}).rel_shift(); }) == gaps);
   CHECK(refusal([] {
           Layout::contiguous({3, 6}).slice(1, 0, 6, 2).shift_right();
-        }) == "shift_right: the rows of [3, 3] are not next to each other");
+        }) == "shift_right: [3, 3], expected rows without gaps in or between them");
   CHECK(refusal([] { Layout::contiguous({3}).rel_shift(); }) ==
         "rel_shift: [3], expected a padded […, T, K+1]");
   CHECK(refusal([] {
@@ -256,8 +256,8 @@ TEST_CASE("the slices of a projection are apart, and what shares an element or m
   CHECK(keys.is_apart_from(values));
   CHECK(values.is_apart_from(keys));
   CHECK_FALSE(keys.is_apart_from(keys));
-  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 7, 11)));        // one head in common
-  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 3, 5)));         // of another number of heads
+  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 7, 11)));          // one head in common
+  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 3, 5)));           // of another number of heads
   CHECK(keys.is_apart_from(heads.slice(1, 0, 4).slice(2, 0, 3)));  // of another number of tokens
   CHECK_FALSE(keys.slice(2, 0, 3).is_apart_from(keys.slice(2, 2, 5)));
   CHECK_FALSE(keys.is_apart_from(values.permute({0, 2, 1, 3})));  // apart, of other strides
@@ -295,7 +295,8 @@ TEST_CASE("overlaps, apart and covers agree with counting positions") {
           for (int64_t offset = -12; offset <= 12; ++offset) {
             Layout moved{{columns, rows}, {down, right}, offset};
             Positions others = positions(moved);
-            bool meet = std::ranges::any_of(others, [&](int64_t n) { return distinct.contains(n); });
+            bool meet =
+                std::ranges::any_of(others, [&](int64_t n) { return distinct.contains(n); });
             if (meet) CHECK_FALSE(layout.is_apart_from(moved));
           }
           // A layout that stays within the buffer covers it when it repeats nothing.

@@ -19,7 +19,7 @@ using namespace shiftgrad::test;
 namespace {
 
 const std::string foreign =
-    ": a State of another module; use the one that start() of this module gave";
+    ": the cache of another module; expected one that make_cache of this module gave";
 
 /// A causal layer, its row and tokens for it.
 struct CheckedLayer {
@@ -192,7 +192,8 @@ TEST_CASE("a cache of another model is refused") {
   Context context;
   Tokens tokens{{1, 1}, {0}};
   std::string message =
-      "language_model: a State of another module; use the one that start() of this module gave";
+      "language_model: the cache of another module; expected one that make_cache of this module "
+      "gave";
   CHECK(refusal([&] { two(tokens, *cache, context); }) == message);
   CHECK(refusal([&] { two(tokens, *of_block, context); }) == message);
   CHECK(two(tokens, *two.make_cache(), context).defined());
@@ -206,7 +207,8 @@ TEST_CASE("recording through a cache is refused in the layer's name") {
     Tape tape;
     for (int times = 0; times < 2; ++times)
       CHECK(checked.refused(*cache) ==
-            checked.row.type + ": a State is for fixed weights; not for recording");
+            checked.row.type +
+                ": a cache is for fixed weights, and a tape records; expected a Tape::Pause");
     {
       Tape::Pause evaluation;
       CHECK(relative_error(checked.forward(*cache->clone()), expected) <= exactness);

@@ -53,8 +53,8 @@ TEST_CASE("the newest rows can be forgotten") {
   cache.forget_newest(3);
   CHECK(cache.size() == 1);
   CHECK(same_bits(cache.append(rows(8, 2)), concat({rows(3, 1), rows(8, 2)}, 1)));
-  CHECK(refusal([&] { cache.forget_newest(4); }) == "state: cannot forget 4 of 3 tokens");
-  CHECK(refusal([&] { cache.forget_newest(-1); }) == "state: cannot forget -1 of 3 tokens");
+  CHECK(refusal([&] { cache.forget_newest(4); }) == "cache: cannot forget 4 of 3 tokens");
+  CHECK(refusal([&] { cache.forget_newest(-1); }) == "cache: cannot forget -1 of 3 tokens");
 }
 
 TEST_CASE("a copy goes on by itself, and costs nothing until it does") {
@@ -82,5 +82,5 @@ TEST_CASE("members can change places, be doubled and left out") {
   Tensor all = cache.append(more);
   CHECK(same_bits(all, Tensor::from({3, 5, 1}, std::vector<Scalar>{-3, -4, -5, -6, -7, -3, -4, -5,
                                                                    -6, -8, 3, 4, 5, 6, 7})));
-  CHECK(refusal([&] { cache.append(rows(1, 1)); }) == "state: a batch of 2 for a state of 3");
+  CHECK(refusal([&] { cache.append(rows(1, 1)); }) == "cache: a batch of 2 for a cache of 3");
 }

@@ -54,4 +54,6 @@ TEST_CASE("arange refuses what leads nowhere") {
         "arange: 0 to nan by 1" + expected);
   CHECK(refusal([] { arange(static_cast<double>(infinity)); }) ==
         "arange: 0 to inf by 1" + expected);
+  CHECK(refusal([] { arange(1e18); }) ==
+        "arange: 0 to 1e+18 by 1, which are 1e+18 numbers, expected fewer");
 }

@@ -231,15 +231,17 @@ TEST_CASE("norms refuse shapes that do not fit, by name") {
   CHECK(refusal([&] {
           rms_norm(zeros({2, 3}), zeros({1}));
         }) == "rms_norm: [2, 3]: weight [1], expected [3]");
-  CHECK(refusal([&] { rms_norm(zeros({2, 0})); }) == "rms_norm: [2, 0], expected […, C]");
+  CHECK(refusal([&] {
+          rms_norm(zeros({2, 0}));
+        }) == "rms_norm: [2, 0], expected […, C] with C of at least 1");
   CHECK(refusal([&] {
           layer_norm(zeros({2, 3}), zeros({4}), zeros({3}));
         }) == "layer_norm: [2, 3]: weight [4] and bias [3], expected [3]");
   CHECK(refusal([&] { layer_norm(zeros({}), zeros({1}), zeros({1})); }) ==
-        "layer_norm: [], expected […, C]");
+        "layer_norm: [], expected […, C] with C of at least 1");
   CHECK(refusal([&] {
           layer_norm(zeros({3, 0}), zeros({0}), zeros({0}));
-        }) == "layer_norm: [3, 0], expected […, C]");
+        }) == "layer_norm: [3, 0], expected […, C] with C of at least 1");
   CHECK(refusal([&] {
           deviation_norm(zeros({2, 3}), zeros({3}), zeros({2, 3}), 1e-6);
         }) == "deviation_norm: [2, 3]: weight [3] and bias [2, 3], expected [3]");

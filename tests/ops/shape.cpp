@@ -216,12 +216,12 @@ TEST_CASE("shapes that do not fit are refused by name") {
   CHECK(refusal([&] { flip(x, 3); }) == "flip: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { unsqueeze(x, 4); }) == "unsqueeze: axis 4 of a tensor with 4 axes");
   CHECK(refusal([&] { split_heads(x, 3); }) ==
-        "split_heads: [2, 3, 8] in 3 heads, expected [B, T, n·D] with n heads");
+        "split_heads: [2, 3, 8] in 3 heads, expected [B, T, n·D] with n heads, at least 1");
   CHECK(refusal([&] { split_heads(x, 0); }) ==
-        "split_heads: [2, 3, 8] in 0 heads, expected [B, T, n·D] with n heads");
+        "split_heads: [2, 3, 8] in 0 heads, expected [B, T, n·D] with n heads, at least 1");
   CHECK(refusal([&] {
           split_heads(Tensor::zeros({3, 8}), 2);
-        }) == "split_heads: [3, 8] in 2 heads, expected [B, T, n·D] with n heads");
+        }) == "split_heads: [3, 8] in 2 heads, expected [B, T, n·D] with n heads, at least 1");
   CHECK(refusal([&] { merge_heads(x); }) == "merge_heads: [2, 3, 8], expected [B, n, T, D]");
 }
 
@@ -252,7 +252,8 @@ TEST_CASE("an axis is not cut to 32 bits") {
     refused("log_softmax", axis, [&] { log_softmax(x, axis); });
     CHECK(refusal([&] { unsqueeze(x, axis); }) ==
           text("unsqueeze: axis ", axis, " of a tensor with 3 axes"));
-    CHECK(refusal([&] { stack({x, x}, axis); }) ==
-          text("stack: axis ", axis, " of a tensor with 3 axes"));
+    CHECK(refusal([&] {
+            stack({x, x}, axis);
+          }) == text("stack: axis ", axis, " of a tensor with 3 axes"));
   }
 }

@@ -354,10 +354,10 @@ TEST_CASE("matmul_left_padded passes nothing on from column 0") {
 TEST_CASE("shifts refuse what they cannot read, by name") {
   auto zeros = [](const Dims& shape) { return Tensor::zeros(shape); };
   CHECK(refusal([&] { rel_shift_view(with_gaps(3, 4, 1)); }) ==
-        "rel_shift: the rows of [3, 4] are not next to each other");
+        "rel_shift: [3, 4], expected rows without gaps in or between them");
   CHECK(refusal([&] {
           rel_shift_view(transpose(zeros({4, 3})));
-        }) == "rel_shift: the rows of [3, 4] are not next to each other");
+        }) == "rel_shift: [3, 4], expected rows without gaps in or between them");
   CHECK(refusal([&] { rel_shift_view(zeros({4})); }) ==
         "rel_shift: [4], expected a padded […, T, K+1]");
   CHECK(refusal([&] { rel_shift(zeros({4})); }) == "rel_shift: [4], expected […, T, K]");
@@ -375,33 +375,32 @@ TEST_CASE("shifts refuse what they cannot read, by name") {
           relative_product(zeros({2, 2, 3, 4}), zeros({3, 2, 5}), 3);
         }) ==
         "relative_product: [2, 2, 3, 4] with [3, 2, 5] for 3 keys: expected [B, H, T, D] and "
-        "[n, H, D] with n of at least the keys");
+        "[n, H, D] with 0 to n keys");
   for (int64_t K : {-1, 4})
     CHECK(refusal([&] {
             relative_product(zeros({2, 2, 3, 4}), zeros({3, 2, 4}), K);
-          }) ==
-          text("relative_product: [2, 2, 3, 4] with [3, 2, 4] for ", K,
-               " keys: expected [B, H, T, D] and [n, H, D] with n of at least the keys"));
+          }) == text("relative_product: [2, 2, 3, 4] with [3, 2, 4] for ", K,
+                     " keys: expected [B, H, T, D] and [n, H, D] with 0 to n keys"));
   CHECK(
       refusal([&] {
         relative_key_product(zeros({2, 2, 3, 4}), zeros({2, 2, 4}), 5);
       }) ==
       "relative_key_product: [2, 2, 3, 4] with [2, 2, 4] for 5 queries: expected [B, H, K, D] and "
-      "[n, H, D] with n of at least the keys");
+      "[n, H, D] with 0 to n keys, and 0 queries or more");
   CHECK(refusal([&] {
           relative_bias(zeros({3, 2}), 3, 4);
         }) ==
-        "relative_bias: [3, 2] for 3 queries and 4 keys: expected [n, H] with n of at least the "
-        "keys");
+        "relative_bias: [3, 2] for 3 queries and 4 keys: expected [n, H] with 0 to n keys, and 0 "
+        "queries or more");
   CHECK(refusal([&] {
           relative_bias(zeros({3, 2}), -1, 3);
         }) ==
-        "relative_bias: [3, 2] for -1 queries and 3 keys: expected [n, H] with n of at least the "
-        "keys");
+        "relative_bias: [3, 2] for -1 queries and 3 keys: expected [n, H] with 0 to n keys, and 0 "
+        "queries or more");
   CHECK(
       refusal([&] {
         relative_key_product(zeros({2, 2, 3, 4}), zeros({3, 2, 4}), -1);
       }) ==
       "relative_key_product: [2, 2, 3, 4] with [3, 2, 4] for -1 queries: expected [B, H, K, D] and "
-      "[n, H, D] with n of at least the keys");
+      "[n, H, D] with 0 to n keys, and 0 queries or more");
 }

@@ -100,9 +100,8 @@ std::vector<EmptyRow> rows_of_one() {
     one("pow", [](const Tensor& x) { return pow(x, 2); });
     one("clamp", [](const Tensor& x) { return clamp(x, 0, 1); });
     one("dropout", [](const Tensor& x) { return dropout(x, {.rate = 0.5}); });
-    two("add_dropped", [](const Tensor& x, const Tensor& y) {
-      return add_dropped(x, y, {.rate = 0.5});
-    });
+    two("add_dropped",
+        [](const Tensor& x, const Tensor& y) { return add_dropped(x, y, {.rate = 0.5}); });
     for (int64_t axis : {0, 1, 2}) {
       one("sum", [=](const Tensor& x) { return sum(x, {axis}); });
       one("cumsum", [=](const Tensor& x) { return cumsum(x, axis); });
@@ -124,15 +123,13 @@ std::vector<EmptyRow> rows_of_products() {
   std::vector<EmptyRow> rows;
   for (const Dims& of : with_zeros({2, 3, 4, 5})) {
     int64_t B = of[0], M = of[1], N = of[2], P = of[3];
-    rows.push_back({"matmul", {{B, M, N}, {B, N, P}}, [](const In& in) {
-                      return matmul(in[0], in[1]);
-                    }});
+    rows.push_back(
+        {"matmul", {{B, M, N}, {B, N, P}}, [](const In& in) { return matmul(in[0], in[1]); }});
     rows.push_back({"matmul, repeated", {{B, M, N}, {N, P}}, [](const In& in) {
                       return matmul(in[0], in[1]);
                     }});
-    rows.push_back({"linear", {{B, M, N}, {P, N}}, [](const In& in) {
-                      return linear(in[0], in[1], {});
-                    }});
+    rows.push_back(
+        {"linear", {{B, M, N}, {P, N}}, [](const In& in) { return linear(in[0], in[1], {}); }});
     rows.push_back({"linear with a bias", {{B, M, N}, {P, N}, {P}}, [](const In& in) {
                       return linear(in[0], in[1], in[2]);
                     }});
@@ -216,7 +213,9 @@ std::vector<EmptyRow> rows_of_places() {
 
 }  // namespace
 
-TEST_CASE("sizes of 0: functions of one shape") { std::ranges::for_each(rows_of_one(), check_empty); }
+TEST_CASE("sizes of 0: functions of one shape") {
+  std::ranges::for_each(rows_of_one(), check_empty);
+}
 TEST_CASE("sizes of 0: products") { std::ranges::for_each(rows_of_products(), check_empty); }
 TEST_CASE("sizes of 0: norms") { std::ranges::for_each(rows_of_norms(), check_empty); }
 TEST_CASE("sizes of 0: recurrent cells") { std::ranges::for_each(rows_of_cells(), check_empty); }
@@ -227,24 +226,30 @@ TEST_CASE("what has no value over nothing is refused by its own name") {
   auto zeros = [](const Dims& shape) { return Tensor::zeros(shape); };
   auto none = zeros({2, 0});
   CHECK(refusal([&] { layer_norm(none, zeros({0}), zeros({0})); }) ==
-        "layer_norm: [2, 0], expected […, C]");
-  CHECK(refusal([&] { rms_norm(none); }) == "rms_norm: [2, 0], expected […, C]");
+        "layer_norm: [2, 0], expected […, C] with C of at least 1");
+  CHECK(refusal([&] { rms_norm(none); }) ==
+        "rms_norm: [2, 0], expected […, C] with C of at least 1");
   CHECK(refusal([&] { deviation_norm(none, zeros({0}), zeros({0}), 0.1); }) ==
         "deviation_norm: [2, 0], expected at least 2 elements a row");
   CHECK(refusal([&] { maximum(none, 1); }) == "maximum: axis 1 of [2, 0] is empty");
-  CHECK(refusal([&] { argmax(none, 1); }) ==
-        "argmax: 1 of axis 1 of [2, 0], expected 0 to 0");
-  CHECK(refusal([&] { cross_entropy(none, {{2}, {0, 0}}); }) ==
-        "cross_entropy: logits of [2, 0] for targets of [2], expected […, V] and […]");
-  CHECK(refusal([&] { cross_entropy(zeros({0, 3}), {{0}, {}}); }) ==
-        "cross_entropy: logits of [0, 3] for targets of [0], expected […, V] and […]");
-  CHECK(refusal([&] { embedding(zeros({0, 3}), {{1}, {0}}); }) ==
-        "embedding: token 0, expected 0 to -1");
-  CHECK(refusal([&] { aft_mix(zeros({2, 0, 3}), zeros({2, 0, 3}), {zeros({0, 0, 0})}, {}); }) ==
-        "aft: biases [0, 0, 0] for 3 channels, expected [G, T, n]");
+  CHECK(refusal([&] { argmax(none, 1); }) == "argmax: 1 of axis 1 of [2, 0], expected 0 to 0");
+  CHECK(refusal([&] {
+          cross_entropy(none, {{2}, {0, 0}});
+        }) == "cross_entropy: logits of [2, 0], expected at least one row and one token");
+  CHECK(refusal([&] {
+          cross_entropy(zeros({0, 3}), {{0}, {}});
+        }) == "cross_entropy: logits of [0, 3], expected at least one row and one token");
+  CHECK(refusal([&] {
+          embedding(zeros({0, 3}), {{1}, {0}});
+        }) == "embedding: token 0, expected 0 to -1");
+  CHECK(refusal([&] {
+          aft_mix(zeros({2, 0, 3}), zeros({2, 0, 3}), {zeros({0, 0, 0})}, {});
+        }) ==
+        "aft: biases [0, 0, 0] for 3 channels, expected [G, T, n] with a G that divides them");
   CHECK(refusal([&] { split(none, 0, 0); }) == "split: parts of 0, expected at least 1");
-  CHECK(refusal([&] { split_heads(zeros({2, 3, 4}), 0); }) ==
-        "split_heads: [2, 3, 4] in 0 heads, expected [B, T, n·D] with n heads");
+  CHECK(refusal([&] {
+          split_heads(zeros({2, 3, 4}), 0);
+        }) == "split_heads: [2, 3, 4] in 0 heads, expected [B, T, n·D] with n heads, at least 1");
 }
 
 TEST_CASE("numbers below 0, and bands beyond all keys, are refused by name") {
@@ -255,6 +260,8 @@ TEST_CASE("numbers below 0, and bands beyond all keys, are refused by name") {
         "shifted_rows: to -2 columns, expected at least 0");
   constexpr int64_t far = (int64_t{1} << 40) + 1;
   for (auto [start, step] : {std::pair{far, int64_t{1}}, {-far, 1}, {0, far}})
-    CHECK(refusal([&, start = start, step = step] { aft_mix(x, x, {bias, start, step}, {}); }) ==
+    CHECK(refusal([&, start = start, step = step] {
+            aft_mix(x, x, {bias, start, step}, {});
+          }) ==
           text("aft: a band from ", start, " by ", step, ", expected at most 2^40 either way"));
 }

@@ -228,7 +228,7 @@ TEST_CASE("evaluate: a window sees as far as the window says, whatever the segme
   for (int64_t T : {1, 6, 39})
     CHECK(std::abs(evaluate(model, text, {.tgt_len = T, .mem_len = 39}).nats - expected) < near);
   CHECK(refusal([&] { evaluate(model, text, {.tgt_len = 6, .ext_len = 2}); }) ==
-        "state: cannot forget tokens when older ones have left the window");
+        "cache: cannot forget tokens when older ones have left the window");
 }
 
 TEST_CASE("evaluate: bad requests") {
@@ -250,7 +250,8 @@ TEST_CASE("evaluate: bad requests") {
         "evaluate: mode chunks feeds 9 tokens in a row, but the model has 8 positions");
   evaluate(model, text, {.mode = EvaluationMode::memory, .tgt_len = 3, .mem_len = 4, .ext_len = 1});
   CHECK(refused({.mode = EvaluationMode::memory, .tgt_len = 3, .mem_len = 4, .ext_len = 2}) ==
-        "evaluate: a memory of 4 and 3 tokens make 9 keys, but the model has 8 positions");
+        "evaluate: mem_len 4, ext_len 2 and tgt_len 3 make 9 keys in this text, but the model has "
+        "8 positions");
   model = loud_model(small_transformer(8));
   evaluate(model, text, {.tgt_len = 6, .mem_len = 0, .ext_len = 2});
   CHECK(refused({.tgt_len = 6, .mem_len = 0, .ext_len = 3}) ==

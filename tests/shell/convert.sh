@@ -100,9 +100,14 @@ for name in weights:
     assert halves[name] == ("BF16", struct.pack(f"<{len(wide)}H", *map(nearest, wide))), name
 training = json.loads(after.pop("training"))
 assert training["data"] == training["val_data"] == "" and training["out_dir"] == "rounded", training
+assert training["texts_left_out"] is True, training
 assert after == {key: before[key] for key in before if key != "training"}, after
 END
 runs convert rounded --to bfloat16 --out_dir again
+# The text that was left out is not the one that a run without --data has.
+for run in rounded again; do
+  refuses "$run/best.safetensors: does not say where its text is; --data names one to score" eval $run
+done
 for run in labml rounded again; do
   runs eval $run --data text --losses "losses-$run" --mode memory
   awk '{ sum += $1 } END { print sum / NR }' "losses-$run" > "mean-$run"

@@ -143,7 +143,7 @@ has_pairs="pairs/best.safetensors: has an encoder-decoder's weights, config, sym
 has_pairs="$has_pairs(shiftgrad-seq2seq-1); read it with seq2seq or char_lm inspect, expected the format"
 refuses "$has_pairs $char_lm_needs" generate pairs
 refuses "$has_pairs $char_lm_needs" report pairs
-refuses 'tensors.safetensors: has tensors but no format; read it with char_lm inspect' report tensors.safetensors
+refuses 'tensors.safetensors: names no format; read it with char_lm inspect' report tensors.safetensors
 refuses 'text: not a safetensors file' generate text
 # refused TEXT COMMAND...: by another program than char_lm.
 refused() {

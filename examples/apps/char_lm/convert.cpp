@@ -78,6 +78,8 @@ RunFile rounded(const SavedRun& run, const ConvertFlags& flags) {
   RunFile file = shiftgrad::read_run_file(run.source);
   TrainFlags training = run.flags;
   training.out_dir = flags.out_dir;
+  bool has_texts = !training.data.empty() || !training.val_data.empty();
+  training.texts_left_out = training.texts_left_out || has_texts;
   training.data = training.val_data = training.vocab_from = "";
   file.metadata["training"] = training.to_json();
   file.state.trainer.clear();

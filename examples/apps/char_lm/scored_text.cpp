@@ -18,12 +18,15 @@ void ScoredText::add_flags(CLI::App& app) {
 
 std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
   TrainFlags texts = run.flags;
+  shiftgrad::require(data || !texts.texts_left_out, run.source,
+                     ": does not say where its text is; --data names one to score");
   if (data || eval_split) {
     texts.data = data.value_or(texts.data);
     texts.val_data.clear();
   }
   texts.eval_split = eval_split.value_or(texts.eval_split);
-  return read_corpus(texts, &run.vocabulary)->validation;
+  const char* remedy = data ? "" : "; --data names another text";
+  return read_corpus(texts, &run.vocabulary, NewCharacters::refused, remedy)->validation;
 }
 
 shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,

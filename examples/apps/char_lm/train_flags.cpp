@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/errors.h"
 #include "examples/apps/flags/flag_groups.h"
@@ -57,20 +58,32 @@ int64_t TrainFlags::generation_mem_len() const {
   return std::max(memory_length(model), model.block_size);
 }
 
-std::string TrainFlags::to_json() const { return flags_to_json(*this); }
+namespace {
+
+constexpr const char* texts_left_out_key = "texts_left_out";
+
+}  // namespace
+
+std::string TrainFlags::to_json() const {
+  auto object = nlohmann::ordered_json::parse(flags_to_json(*this));
+  if (texts_left_out) object[texts_left_out_key] = true;
+  return object.dump();
+}
 
 TrainFlags TrainFlags::from_json(const std::string& text, const std::string& source) {
-  return flags_from_json<TrainFlags>(text, source);
+  auto flags = flags_from_json<TrainFlags>(text, source);
+  auto left_out = nlohmann::json::parse(text).value(texts_left_out_key, nlohmann::json());
+  flags.texts_left_out = left_out == true;
+  return flags;
 }
 
 const common::ChangeableFlags& changeable_flags() {
   static const common::ChangeableFlags flags = [] {
-    common::ChangeableFlags result{{"vocab", "vocab_from"},
-                                   {"data", "val_data", "out_dir", "max_iters", "eval_interval",
-                                    "save_interval", "log_interval", "patience", "threads",
-                                    "block_size", "mem_len"}};
-    ModelFlags().visit(
-        [&](auto&, const Field& field) { result.of_weights.insert(field.name); });
+    common::ChangeableFlags result{
+        {"vocab", "vocab_from"},
+        {"data", "val_data", "out_dir", "max_iters", "eval_interval", "save_interval",
+         "log_interval", "patience", "threads", "block_size", "mem_len"}};
+    ModelFlags().visit([&](auto&, const Field& field) { result.of_weights.insert(field.name); });
     for (const char* rate : {"dropout", "dropatt"}) result.of_weights.erase(rate);
     return result;
   }();

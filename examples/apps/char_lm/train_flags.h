@@ -23,6 +23,8 @@ struct TrainFlags {
   int64_t log_interval = 10;
   shiftgrad::Precision precision = shiftgrad::Precision::float32;
   int threads = 0;
+  /// Whether these are a converted run's, which is handed on without the places of its texts.
+  bool texts_left_out = false;
 
   /// Hyperparameters of the trainer that follow from the model's flags; see `resolve_defaults`.
   static inline const std::set<std::string> decided_by_model = {"batches", "block_size", "mem_len"};

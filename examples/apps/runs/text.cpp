@@ -18,8 +18,9 @@ std::string embedded_source() {
 std::string read_text(const std::string& path) {
   if (path.empty()) return embedded_source();
   std::string text = shiftgrad::read_file(path);
-  drop_byte_order_mark(text);
   require(!text.empty(), path, ": an empty file");
+  drop_byte_order_mark(text);
+  require(!text.empty(), path, ": a byte order mark without a text");
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/errors.h"
 #include "core/io/atomic_file.h"
+#include "core/io/safetensors.h"
 #include "examples/apps/draw/printable.h"
 #include "shell_words.h"
 #include "weights.h"
@@ -25,6 +26,19 @@ double TrainingRun::RecentMean::add(double value) {
   sum_ += newest * (value - sum_);
   return sum_ / weight_;
 }
+
+namespace {
+
+/// Returns the step that the metadata of a checkpoint name, or an empty text if it cannot be read.
+std::string step_in(const std::string& checkpoint) {
+  try {
+    return shiftgrad::list_safetensors(checkpoint).metadata["step"];
+  } catch (const shiftgrad::Error&) {
+    return "";
+  }
+}
+
+}  // namespace
 
 TrainingRun::TrainingRun(Setup setup, RunFolder folder, const Options& options,
                          shiftgrad::ProcessGroup& peers)
@@ -50,8 +64,9 @@ void TrainingRun::run(const std::function<bool()>& should_stop) try {
   // A peer that ends by a signal ends all others, so all wait for the last checkpoint.
   peers_.gather({});
 } catch (const shiftgrad::Error& error) {
-  if (!saved_step_ || !is_first()) throw;
-  shiftgrad::fail(error.what(), "; ", folder_.checkpoint("last"), " holds step ", *saved_step_);
+  std::string last = folder_.checkpoint("last");
+  if (!saved_step_ || !is_first() || step_in(last) != text(*saved_step_)) throw;
+  shiftgrad::fail(error.what(), "; ", last, " holds step ", *saved_step_);
 }
 
 void TrainingRun::train(const std::function<bool()>& should_stop) {

@@ -45,8 +45,11 @@ Split read_split(const TrainFlags& flags) {
   Split split{read_all(flags.data, flags.bad_rows()), {}};
   if (flags.val_data.empty()) {
     split.validation = {split.train.place, cut_end(split.train.rows, flags.eval_split)};
-    require(!split.train.rows.empty(), split.train.place, ": ", split.validation.rows.size(),
-            " rows, too few to hold any back");
+    const std::vector<Row>& held = split.validation.rows;
+    require(!split.train.rows.empty(), split.train.place, ": ", held.size(), " rows, ",
+            held.front().source == held.back().source ? "all of one source, of which none"
+                                                      : "so few that none",
+            " is left to train on; expected --val_data");
   } else {
     split.validation = read_all(flags.val_data, flags.bad_rows());
   }

@@ -118,7 +118,7 @@ TEST_CASE("checkpoint: metadata that does not fit") {
   std::string wanted =
       ", expected the format shiftgrad-1: a language model's weights, config, vocabulary and run";
   CHECK(refused("format", "") ==
-        "has tensors but no format; read it with char_lm inspect or read_safetensors()" + wanted);
+        "names no format; read it with char_lm inspect or read_safetensors()" + wanted);
   CHECK(refused("format", "pt") == "has the format \"pt\"" + wanted);
   CHECK(refused("format", "shiftgrad-2") == "has the format \"shiftgrad-2\"" + wanted);
   CHECK(refused("model", "") == "no model in the metadata");
@@ -198,8 +198,8 @@ TEST_CASE("checkpoint: sizes that the weights cannot have") {
 
 TEST_CASE("checkpoint: sizes of a mixer that the weights cannot have") {
   std::vector<MixerConfig> mixers = small_mixers(9);
-  mixers.push_back(TransformerXLAttentionConfig{.positions = DistancePositions::learned,
-                                                .max_positions = 5});
+  mixers.push_back(
+      TransformerXLAttentionConfig{.positions = DistancePositions::learned, .max_positions = 5});
   mixers.push_back(AftConfig{.max_len = 9, .factor_rank = 2});
   mixers.push_back(AftConfig{.form = AftForm::conv, .window = 3});
   int refused = 0;

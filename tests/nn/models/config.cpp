@@ -365,6 +365,10 @@ TEST_CASE("language models") {
     return with(sizes + mixer, more);
   };
   const std::string simple = R"({"type": "aft", "form": "simple"})";
+  auto untied = [](const std::string& bias) {
+    return "tie_position_biases for blocks without mixer." + bias +
+           ", expected sinusoid transformer_xl_attention with both biases";
+  };
   const std::string heads_only = R"({"type": "multi_head_attention"})";
   const std::string learned_xl =
       R"({"type": "transformer_xl_attention", "positions": "learned", "max_positions": 9})";
@@ -385,10 +389,11 @@ TEST_CASE("language models") {
       {model(R"("position": "sinusoid", "max_len": 9)", simple),
        "max_len without learned positions"},
       {model(R"("position": "learned", "max_len": 0)", simple), "max_len 0, expected at least 1"},
-      {model(R"("tie_position_biases": true)", heads_only),
-       "tie_position_biases needs sinusoid transformer_xl_attention"},
-      {model(R"("tie_position_biases": true)", learned_xl),
-       "tie_position_biases needs sinusoid transformer_xl_attention"},
+      {model(R"("tie_position_biases": true)", heads_only), untied("content_bias")},
+      {model(R"("tie_position_biases": true)", learned_xl), untied("position_bias")},
+      {model(R"("tie_position_biases": true)",
+             R"({"type": "transformer_xl_attention", "content_bias": false})"),
+       untied("content_bias")},
       {model(R"("block": "block")", simple),
        "block \"block\", expected transformer_block or r_transformer_block"},
       {model(R"("window": 3)", simple), unknown<LanguageModelConfig>("window")},
@@ -412,7 +417,7 @@ TEST_CASE("language models") {
       {with(r_model, R"("window": 2, "cell": "gru", "activation": "relu")"),
        unknown<LanguageModelConfig>("activation", r_type)},
       {with(r_model, R"("window": 2, "cell": "gru", "tie_position_biases": true)"),
-       "tie_position_biases needs sinusoid transformer_xl_attention"},
+       untied("content_bias")},
   });
   CHECK(error_of<LanguageModelConfig>(with(r_model, R"("window": 1e999)")) ==
         "the config: key \"window\": 1e999 is beyond the range of double");

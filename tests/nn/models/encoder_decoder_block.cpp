@@ -96,8 +96,7 @@ TEST_CASE("cross-attention sees the whole context, whatever causal says") {
     for (bool bias : {false, true})
       for (auto [T, S] : {std::pair{3, 5}, {1, 4}, {5, 1}}) {
         RandomValues random(82);
-        check_cross({.bias = bias, .sight = {.causal = causal}},
-                    random_input(2, T, 0, S, random));
+        check_cross({.bias = bias, .sight = {.causal = causal}}, random_input(2, T, 0, S, random));
       }
 }
 
@@ -121,11 +120,10 @@ TEST_CASE("cross-attention needs no distances") {
     MultiHeadAttention layer(config, {block_width, 2}, start);
     return refusal([&] { layer.cross(x, x, context); });
   };
-  CHECK(refused({.sight = {.window = 3}}) ==
-        "multi_head_attention: window with a context");
+  CHECK(refused({.sight = {.window = 3}}) == "multi_head_attention: window with a source");
   for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi})
     CHECK(refused({.position = position}) ==
-          "multi_head_attention: position with a context, expected none");
+          "multi_head_attention: position with a source, expected none");
 }
 
 TEST_CASE("the decoder's block is its formula, with memory and masks") {

@@ -196,7 +196,7 @@ TEST_CASE("a memory must be one for each block, all alike") {
       ModelRow(R"("block": "r_transformer_block", "window": 3, "cell": "rnn")", false).make(random);
   CHECK(refusal([&] {
           recurrent.forward(random_tokens(2, 3, 7, 1), {two, two}, context);
-        }) == "r_transformer_block: takes no memory, only a state");
+        }) == "r_transformer_block: takes no memory, only a cache");
 }
 
 TEST_CASE("a pass may see as many tokens as there are learned positions for") {

@@ -76,8 +76,7 @@ TEST_CASE("save: what does not fit is refused, and the model stays as it was") {
   OwnModel larger = own_model(2, 8), model = own_model(2);
   auto before = state_dict(model);
   CHECK(refusal([&] { load(larger, path); }) ==
-        path +
-            ": a model of the config vocab_size 7, expected 8");
+        path + ": a model of the config vocab_size 7, expected 8");
   SafeTensors content = read_safetensors(path);
   auto refused = [&](auto change) {
     SafeTensors changed = content;
@@ -96,8 +95,7 @@ TEST_CASE("save: what does not fit is refused, and the model stays as it was") {
   CHECK(refused([](auto& c) { c.metadata["format"] = "shiftgrad-9"; }) ==
         path + ": has the format \"shiftgrad-9\"" + wanted);
   CHECK(refused([](auto& c) { c.metadata.clear(); }) ==
-        path + ": has tensors but no format; read it with char_lm inspect or read_safetensors()" +
-            wanted);
+        path + ": names no format; read it with char_lm inspect or read_safetensors()" + wanted);
   CHECK(refused([](auto& c) { c.metadata.erase("step"); }) == path + ": no step in the metadata");
   CHECK(refused([](auto& c) { c.metadata["model"] = "[]"; }) ==
         path + ": model is not a JSON object");

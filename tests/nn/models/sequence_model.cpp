@@ -87,9 +87,9 @@ TEST_CASE("sequence model: what a default cache refuses") {
   Tokens tokens = random_tokens(2, 3, vocab_size, 5);
   model(tokens, *cache, context);
   CHECK(refusal([&] { other(tokens, *cache, context); }) ==
-        "own: a State of another module; use the one that start() of this module gave");
+        "own: the cache of another module; expected one that make_cache of this module gave");
   CHECK(refusal([&] { model(random_tokens(3, 1, vocab_size, 6), *cache, context); }) ==
-        "own: a batch of 3 for a State of 2 members");
+        "own: a batch of 3 for a cache of 2 members");
   CHECK(refusal([&] {
           model({{3}, {0, 1, 2}}, *cache, context);
         }) == "own: tokens [3], expected [B, T]");
@@ -97,7 +97,7 @@ TEST_CASE("sequence model: what a default cache refuses") {
   CHECK(refusal([&] { cache->reorder({0, 2}); }) == "reorder: member 2, expected 0 to 1");
   Tape tape;
   CHECK(refusal([&] { model(tokens, *cache, context); }) ==
-        "own: a State is for fixed weights; not for recording");
+        "own: a cache is for fixed weights, and a tape records; expected a Tape::Pause");
 }
 
 TEST_CASE("sequence model: an output of another shape is refused in the model's name") {
@@ -149,10 +149,10 @@ TEST_CASE("sequence model: one that sees ahead is refused, and names causal") {
     CAPTURE(std::string(type_of(mixer)));
     if (sees_both_ways(mixer)) CHECK(refused(directed(mixer, false, "test")) == reason);
   }
-  CHECK(refused(TransformerXLAttentionConfig{
-            .sight = {.causal = false, .window = Window(4, 1)}}) == reason);
-  CHECK(refused(TransformerXLAttentionConfig{
-            .sight = {.causal = false, .chunk = Chunk{2, 1}}}) == reason);
+  CHECK(refused(TransformerXLAttentionConfig{.sight = {.causal = false, .window = Window(4, 1)}}) ==
+        reason);
+  CHECK(refused(TransformerXLAttentionConfig{.sight = {.causal = false, .chunk = Chunk{2, 1}}}) ==
+        reason);
   CHECK(refused(AftConfig{.form = AftForm::simple, .causal = false}) == reason);
 }
 

@@ -111,7 +111,7 @@ void check_mixer(int64_t window) {
              "convolution: memory [2, 1, 6] for x [1, 3, 6], expected [1, M, 6]",
          "a memory of another batch to be refused");
   std::unique_ptr<Cache> cache = mixer.make_cache();
-  expect(refused([&] { other(x, *cache, context); }).starts_with("convolution: a State of"),
+  expect(refused([&] { other(x, *cache, context); }).starts_with("convolution: the cache of"),
          "a state of another mixer to be refused");
 }
 
