@@ -51,7 +51,8 @@ Tokens greatest(const char* operation, const Tensor& x, int64_t k, int64_t axis)
       if (std::isnan(p) != std::isnan(q)) return std::isnan(p);
       return p > q || (!(p < q) && a < b);
     };
-    std::vector<int32_t> order(length);
+    std::vector<int32_t> order;
+    within_memory([&] { order.resize(length); }, operation, ": order of ", length, " elements");
     std::iota(order.begin(), order.end(), 0);
     std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
     for (int64_t n = 0; n < k; ++n) indices.values[to + n * layout.strides[axis]] = order[n];

@@ -16,6 +16,7 @@
 #include "core/machine/host_threads.h"
 #include "core/machine/openblas.h"
 #include "core/machine/sanitizer.h"
+#include "core/range.h"
 
 namespace shiftgrad {
 

@@ -45,16 +45,14 @@ std::vector<OpRow> clipped_rows() {
         Dims by_bucket = queries, by_key = queries;
         by_bucket.push_back(2 * m + 1);
         by_key.push_back(K);
-        rows.push_back(
-            {text("gather_by_distance, ", K, " keys"),
-             {by_bucket},
-             [=](const std::vector<Tensor>& in) { return gather_by_distance(in[0], K); },
-             [=](const std::vector<Numbers>& in) { return gathered(in[0], K); }});
-        rows.push_back(
-            {text("bucket_by_distance, clipped at ", m),
-             {by_key},
-             [=](const std::vector<Tensor>& in) { return bucket_by_distance(in[0], m); },
-             [=](const std::vector<Numbers>& in) { return bucketed(in[0], m); }});
+        rows.push_back({text("gather_by_distance, ", K, " keys"),
+                        {by_bucket},
+                        [=](const std::vector<Tensor>& in) { return gather_by_distance(in[0], K); },
+                        [=](const std::vector<Numbers>& in) { return gathered(in[0], K); }});
+        rows.push_back({text("bucket_by_distance, clipped at ", m),
+                        {by_key},
+                        [=](const std::vector<Tensor>& in) { return bucket_by_distance(in[0], m); },
+                        [=](const std::vector<Numbers>& in) { return bucketed(in[0], m); }});
       }
   return rows;
 }
@@ -70,12 +68,9 @@ TEST_CASE("scores by clipped distance refuse what has no middle, and negative nu
   auto buckets = [](const Dims& shape, int64_t m) {
     return refusal([&] { bucket_by_distance(Tensor::zeros(shape), m); });
   };
-  CHECK(gather({3, 4}, 3) ==
-        "gather_by_distance: [3, 4] for 3 keys, expected […, T, 2m+1]");
-  CHECK(gather({3}, 3) == "gather_by_distance: [3] for 3 keys, expected […, T, 2m+1]");
-  CHECK(gather({3, 3}, -1) == "gather_by_distance: [3, 3] for -1 keys, expected […, T, 2m+1]");
-  CHECK(buckets({3, 4}, -1) ==
-        "bucket_by_distance: [3, 4] for a clipping distance of -1, expected […, T, K]");
-  CHECK(buckets({4}, 1) ==
-        "bucket_by_distance: [4] for a clipping distance of 1, expected […, T, K]");
+  CHECK(gather({3, 4}, 3) == "gather_by_distance: [3, 4], expected […, T, 2m+1]");
+  CHECK(gather({3}, 3) == "gather_by_distance: [3], expected […, T, 2m+1]");
+  CHECK(gather({3, 3}, -1) == "gather_by_distance: -1 keys, expected at least 0");
+  CHECK(buckets({3, 4}, -1) == "bucket_by_distance: m -1, expected at least 0");
+  CHECK(buckets({4}, 1) == "bucket_by_distance: [4], expected […, T, K]");
 }

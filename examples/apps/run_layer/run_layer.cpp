@@ -28,7 +28,7 @@ Tensor take_sequence(Case& given, const std::string& name, int64_t C, int64_t B 
   bool fits = x.rank() == 3 && x.size(0) >= 1 && (B == 0 || x.size(0) == B) && x.size(1) >= 1 &&
               x.size(2) == C;
   require(fits, given.layer, ": tensor \"", name, "\" is ", x.shape(), ", expected [",
-          B == 0 ? "B" : std::to_string(B), ", T, ", C, "]");
+          B == 0 ? "B" : std::to_string(B), ", T, ", C, "], no size of 0");
   return x;
 }
 
@@ -126,7 +126,7 @@ struct NoParameters : Module {
 Tensor take_matrices(Case& given) {
   Tensor x = given.take("input.x");
   require(x.rank() >= 2 && x.count() > 0, given.layer, ": tensor \"input.x\" is ", x.shape(),
-          ", expected […, T, K]");
+          ", expected […, T, K], no size of 0");
   return x;
 }
 
@@ -148,7 +148,7 @@ Tokens take_tokens(Case& given, const std::string& name, const LanguageModelConf
   Tokens tokens = given.take_tokens(name);
   const Dims& shape = tokens.shape;
   require(shape.size() == 2 && product(shape) >= 1, given.layer, ": tensor \"", name, "\" is ",
-          shape, ", expected [B, T]");
+          shape, ", expected [B, T], no size of 0");
   for (int32_t token : tokens.values)
     require(0 <= token && token < config.vocab_size, given.layer, ": tensor \"", name, "\" has ",
             token, ", expected 0 to ", config.vocab_size - 1);
