@@ -212,6 +212,8 @@ refuses 'missing: No such file' train --data missing --out_dir transformer
 refuses '.: a folder' train --data . --out_dir transformer
 : > empty
 refuses 'empty: an empty file' train --data empty --out_dir transformer
+printf '\357\273\277' > mark
+refuses 'mark: a byte order mark without a text' train --data mark --out_dir transformer
 echo short > short
 for model in transformer transformer_xl; do
   refuses 'short: 5 characters to train on, too few for ' train --data short --model $model --out_dir transformer

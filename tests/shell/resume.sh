@@ -241,5 +241,19 @@ stops 1 'out/last.safetensors holds step 0' \
 grep -Eq 'step [0-9]+: loss .*, gradient norm .*: not finite|is not finite' errors ||
   fail "a run that diverges: $(cat errors)"
 "$char_lm" generate out --checkpoint last --length 3 > output 2>&1 || fail "$(cat output)"
+cd ..
+
+# A checkpoint that is there no more is not said to hold a step.
+begin removed
+(cd removed && exec "$char_lm" train $tiny --max_iters 1000000 --eval_interval 1000000 --save_interval 20 \
+  > output 2> errors) &
+process=$!
+awaits $process grep -q '^step 20/' removed/output || fail "no step 20: $(cat removed/errors)"
+mv removed/out gone
+status=0
+wait $process || status=$?
+[ "$status" = 1 ] || fail "status $status of a run whose folder was removed"
+grep -q 'out/last.safetensors: ' removed/errors || fail "the errors of a removed folder: $(cat removed/errors)"
+grep -q 'holds step' removed/errors && fail "a removed folder is said to hold a step: $(cat removed/errors)"
 
 [ "$failures" = 0 ]

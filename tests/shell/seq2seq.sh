@@ -292,6 +292,16 @@ refuses 'top_p 2' translate run --top_p 2
 refuses '--max_length 0' eval run --max_length 0
 refuses '--source: the model does not know the character' attention run --source 'é'
 
+# Rows of one source are held back together, and nothing is left to train on.
+awk 'BEGIN { for (n = 0; n < 60; n++) print "1f7\t" n }' > one_source.tsv
+refuses 'one_source.tsv: 60 rows, all of one source, of which none is left to train on; expected --val_data' \
+  train --data one_source.tsv --out_dir new
+printf '1f7\t1\n' > one_row.tsv
+refuses 'one_row.tsv: 1 row, so few that none is left' train --data one_row.tsv --out_dir new
+printf '1f7\t1\n2f7\t1\n' > two_rows.tsv
+refuses 'two_rows.tsv: 2 rows, so few that none is left to train on; expected --val_data' \
+  train --data two_rows.tsv --eval_split 0.9 --out_dir new
+
 # A flag without a value, and one out of its range.
 refuses '--max_len: no value, expected --max_len=TOKENS' train --max_len --data pairs.tsv
 refuses '--temperature -1, expected at least 0' eval run --temperature -1

@@ -15,7 +15,7 @@ refused() {
 show_layer=$1
 refused 'attention: no such layer, did you mean multi_head_attention?' attention
 refused 'lstm: no such layer; --help lists them' lstm
-refused 'T many, expected a whole number' aft many
+refused 'T many, expected a whole number up to 16' aft many
 refused 'T 17, expected 1 to 16' aft 17
 refused 'M -1, expected 0 to 16' aft 3 -- -1
 refused 'aft: 5 tokens are beyond max_len 4' aft:max_len=4

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -48,7 +49,7 @@ int complain(const CLI::App& program, std::string line, int status, ProcessGroup
 /// Returns what is told of an error. Memory that runs out where nobody knows for what is the
 /// command's. The words of other libraries mean nothing to a user.
 std::string reason(const Command* command, const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error))
+  if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const std::length_error*>(&error))
     return (command ? command->flags->get_name() : "the arguments") + ": too large for the memory";
   if (dynamic_cast<const nlohmann::json::exception*>(&error))
     return "a text or a number that JSON cannot hold";
@@ -78,7 +79,8 @@ void warn_of_slow_products(const CLI::App& program, const Command& command,
     print_line(program, *complaint);
   bool rounds = shiftgrad::product_precision() == shiftgrad::Precision::bfloat16;
   if (rounds && !shiftgrad::has_fast_bfloat16_products())
-    print_line(program, "--precision bfloat16 gains no time on this CPU, which multiplies floats as fast");
+    print_line(program,
+               "--precision bfloat16 gains no time on this CPU, which multiplies floats as fast");
 }
 
 int run(const CLI::App& program, const Command& command, ProcessGroup& peers) {

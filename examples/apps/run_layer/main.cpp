@@ -8,6 +8,7 @@
 
 #include <exception>
 #include <iostream>
+#include <string>
 
 #include "core/machine/parallel.h"
 #include "run_layer.h"
@@ -20,8 +21,12 @@ int main(int count, char** arguments) try {
     return 2;
   }
   initialize();
-  Case given(arguments[1]);
-  write_safetensors(arguments[2], run_layer(given).content);
+  std::string path = arguments[1];
+  auto run = [&] {
+    Case given(path);
+    return run_layer(given);
+  };
+  write_safetensors(arguments[2], within_memory(run, path).content);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';

@@ -46,9 +46,11 @@ Split read_split(const TrainFlags& flags) {
   if (flags.val_data.empty()) {
     split.validation = {split.train.place, cut_end(split.train.rows, flags.eval_split)};
     const std::vector<Row>& held = split.validation.rows;
-    require(!split.train.rows.empty(), split.train.place, ": ", held.size(), " rows, ",
-            held.front().source == held.back().source ? "all of one source, of which none"
-                                                      : "so few that none",
+    require(!split.train.rows.empty(), split.train.place, ": ", held.size(),
+            held.size() == 1 ? " row, " : " rows, ",
+            held.size() > 1 && held.front().source == held.back().source
+                ? "all of one source, of which none"
+                : "so few that none",
             " is left to train on; expected --val_data");
   } else {
     split.validation = read_all(flags.val_data, flags.bad_rows());

@@ -17,7 +17,7 @@ int64_t number(const char* name, const std::string& argument) {
   const char* end = argument.data() + argument.size();
   auto [rest, error] = std::from_chars(argument.data(), end, value);
   shiftgrad::require(error == std::errc() && rest == end, name, ' ', argument,
-                     ", expected a whole number");
+                     ", expected a whole number up to 16");
   return value;
 }
 
