@@ -1084,7 +1084,8 @@ TEST_CASE("sizes: of trainings") {
   of_pairs("batch_size", [](auto& config, int64_t n) { config.batch_size = n; });
   of_pairs("eval_pairs", [](auto& config, int64_t n) { config.eval_pairs = n; });
   std::vector<Call> more = {
-      {"batches_by_length", [=](int64_t n) { batches_by_length(pairs, n); }},
+      {"batches_by_length", [=](int64_t n) { batches_by_length(3, n, {}); }},
+      {"batches_by_length items", [=](int64_t n) { batches_by_length(n, 1 << 20, {}); }},
       {"evaluate pairs",
        [=](int64_t n) {
          evaluate(small_translator(), pairs, {0, 1}, n);
@@ -1097,18 +1098,10 @@ TEST_CASE("sizes: of trainings") {
        [=](int64_t n) {
          rows(make_batch(pairs, std::vector<int64_t>{0, 1}, {0, 1}), 0, n);
        }},
-      {"PairBatches batch_size",
-       [=](int64_t n) {
-         PairBatches batches(pairs, n, 1);
-         for (int k = 0; k < 5; ++k) batches.next();
-       }},
-      {"PairBatches epoch",
-       [=](int64_t n) {
-         PairBatches batches(pairs, 2, 1);
-         batches.go_to(n, 0);
-         for (int k = 0; k < 5; ++k) batches.next();
-       }},
-      {"PairBatches position",
+      {"Epochs items", [=](int64_t n) { Epochs(n, 1 << 20, 1).next(); }},
+      {"Epochs batch_size", [=](int64_t n) { Epochs epochs(3, n, 1); for (int k = 0; k < 5; ++k) epochs.next(); }},
+      {"Epochs epoch", [=](int64_t n) { Epochs epochs(3, 2, 1); epochs.go_to(n, 0); for (int k = 0; k < 5; ++k) epochs.next(); }},
+      {"Epochs position", [=](int64_t n) { Epochs epochs(3, 2, 1); epochs.go_to(0, n); epochs.next(); }},
        [=](int64_t n) {
          PairBatches batches(pairs, 2, 1);
          batches.go_to(0, n);
