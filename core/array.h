@@ -31,6 +31,8 @@ Array<T> rows(const Array<T>& array, int64_t begin, int64_t end) {
   require(!array.shape.empty() && 0 <= begin && begin <= end && end <= array.shape[0],
           "rows: ", begin, " to ", end, " of ", array.shape);
   Dims shape = array.shape;
+  require(!shape.empty() && 0 <= begin && begin <= end && end <= shape[0], "rows: ", begin, " to ",
+          end, " of ", shape);
   shape[0] = 1;
   int64_t size = product(shape);
   shape[0] = end - begin;

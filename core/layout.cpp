@@ -19,6 +19,13 @@ Layout Layout::contiguous(const Dims& shape) {
   return layout;
 }
 
+void Layout::check(const char* operation) const {
+  require(strides.size() == rank(), operation, ": strides ", strides, " for the shape ", shape,
+          ", expected one for each axis");
+  require(stretch().has_value(), operation, ": shape ", shape, " with strides ", strides, " from ",
+          offset, " reaches beyond int64_t");
+}
+
 bool Layout::is_contiguous() const {
   if (count() == 0) return true;
   int64_t stride = 1;
@@ -37,6 +44,7 @@ bool Layout::is_broadcast() const {
 }
 
 Layout Layout::permute(const Dims& axes) const {
+  check("permute");
   require(axes.size() == rank(), "permute: ", axes, " does not name the ", rank(), " axes of ",
           shape);
   Layout result{axes, axes, offset};
@@ -52,6 +60,7 @@ Layout Layout::permute(const Dims& axes) const {
 }
 
 Layout Layout::slice(int64_t axis, int64_t begin, int64_t end, int64_t step) const {
+  check("slice");
   axis = normalized_axis("slice", axis, rank());
   require(0 <= begin && begin <= end && end <= shape[axis], "slice: ", begin, " to ", end,
           " of axis ", axis, " of ", shape);
@@ -64,6 +73,7 @@ Layout Layout::slice(int64_t axis, int64_t begin, int64_t end, int64_t step) con
 }
 
 Layout Layout::select(int64_t axis, int64_t index) const {
+  check("select");
   axis = normalized_axis("select", axis, rank());
   int64_t size = shape[axis], begin = index < 0 ? index + size : index;
   require(0 <= begin && begin < size, "select: index ", index, " of axis ", axis, " of ", shape);
@@ -74,14 +84,17 @@ Layout Layout::select(int64_t axis, int64_t index) const {
 }
 
 Layout Layout::flip(int64_t axis) const {
+  check("flip");
   axis = normalized_axis("flip", axis, rank());
   Layout result = *this;
-  if (shape[axis] > 0) result.offset += (shape[axis] - 1) * strides[axis];
+  if (shape[axis] < 2) return result;
+  result.offset += (shape[axis] - 1) * strides[axis];
   result.strides[axis] = -strides[axis];
   return result;
 }
 
 Layout Layout::expand(const Dims& target) const {
+  check("expand");
   require(target.size() >= rank(), "expand: ", shape, " to the shorter ", target);
   for (int64_t size : target) require(size >= 0, "expand: ", shape, " to ", target);
   Layout result{target, Dims::filled(target.size(), 0), offset};
@@ -114,6 +127,7 @@ Dims completed(const Dims& target, const Dims& shape) {
 }  // namespace
 
 std::optional<Layout> Layout::reshape(const Dims& requested) const {
+  check("reshape");
   Dims target = completed(requested, shape);
   if (is_contiguous()) {
     Layout result = contiguous(target);
@@ -153,6 +167,7 @@ namespace {
 
 /// Views `[…, T, K+1]` in rows one shorter, read on through the flat matrix from `skip`.
 Layout shifted(const char* operation, const Layout& padded, int64_t skip) {
+  padded.check(operation);
   int rank = padded.rank();
   require(rank >= 2 && padded.shape[-1] >= 1, operation, ": ", padded.shape,
           ", expected a padded […, T, K+1]");

@@ -15,7 +15,7 @@
 namespace shiftgrad {
 
 /// Shape, strides and offset of a view. The functions return other views, or throw and name the
-/// shape.
+/// shape. They and `Tensor::view` refuse a layout that `check` does.
 struct Layout {
   /// The size of each axis.
   Dims shape;
@@ -27,6 +27,10 @@ struct Layout {
   /// Returns the row-major layout of `shape` from offset 0. Throws when a size is negative, or when
   /// int64_t cannot count the elements.
   static Layout contiguous(const Dims& shape);
+
+  /// Throws an error that names `operation` unless each axis has a stride, no size is negative, and
+  /// int64_t can tell where every element lies.
+  void check(const char* operation) const;
 
   /// The number of axes.
   int rank() const { return shape.size(); }
@@ -42,6 +46,7 @@ struct Layout {
 
   /// Keeps the axes for which `keep(axis)` holds, at index 0 of the others.
   Layout keep_axes(auto keep) const {
+    check("keep_axes");
     Layout result{{}, {}, offset};
     for (int axis = 0; axis < rank(); ++axis) {
       if (!keep(axis)) continue;

@@ -1,5 +1,6 @@
 #include "core/dims.h"
 
+#include "core/array.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
@@ -37,4 +38,13 @@ TEST_CASE("shapes broadcast from the last axis on") {
           broadcast_shape("op", {2, 3}, {2});
         }) == "op: [2, 3] and [2] do not broadcast");
   CHECK(refusal([] { broadcast_shape("op", {0}, {2}); }) == "op: [0] and [2] do not broadcast");
+}
+
+TEST_CASE("rows of an array are those that it has") {
+  Tokens tokens{{3, 2}, {1, 2, 3, 4, 5, 6}};
+  CHECK(rows(tokens, 1, 3).values == std::vector<int32_t>{3, 4, 5, 6});
+  CHECK(rows(tokens, 2, 2).values.empty());
+  for (auto [begin, end] : {std::pair(-1, 2), {0, 4}, {2, 1}})
+    CHECK(refusal([&] { rows(tokens, begin, end); }) ==
+          text("rows: ", begin, " to ", end, " of [3, 2]"));
 }

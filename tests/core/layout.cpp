@@ -304,3 +304,29 @@ TEST_CASE("overlaps, apart and covers agree with counting positions") {
           if (inside) CHECK(layout.covers(rows * columns) == !repeats);
         }
 }
+
+TEST_CASE("a layout has a stride for each axis, and elements within int64_t") {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max(), large = int64_t{1} << 62;
+  Layout few{{2, 2}, {2}, 0}, many{{2}, {2, 1}, 0}, far{{4}, {large}, 0}, late{{2}, {1}, most};
+  auto refused = [](const Layout& layout, const std::string& reason) {
+    auto says = [&](const std::string& operation, auto act) {
+      CHECK(refusal(act) == operation + reason);
+    };
+    says("permute", [&] { layout.permute({0}); });
+    says("slice", [&] { layout.slice(0, 0, 1); });
+    says("select", [&] { layout.select(0, 0); });
+    says("flip", [&] { layout.flip(0); });
+    says("expand", [&] { layout.expand(layout.shape); });
+    says("reshape", [&] { (void)layout.reshape({-1}); });
+    says("keep_axes", [&] { (void)layout.keep_axes([](int) { return true; }); });
+    says("rel_shift", [&] { layout.rel_shift(); });
+    says("shift_right", [&] { layout.shift_right(); });
+  };
+  refused(few, ": strides [2] for the shape [2, 2], expected one for each axis");
+  refused(many, ": strides [2, 1] for the shape [2], expected one for each axis");
+  refused(far, ": shape [4] with strides [4611686018427387904] from 0 reaches beyond int64_t");
+  refused(late, ": shape [2] with strides [1] from 9223372036854775807 reaches beyond int64_t");
+  CHECK(refusal([&] {
+          Layout{{-1, 2}, {2, 1}, 0}.permute({1, 0});
+        }) == "shape: [-1, 2] has a negative size");
+}
