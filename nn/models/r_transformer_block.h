@@ -47,7 +47,7 @@ struct RTransformerBlock : Block {
   RTransformerBlock(const RTransformerBlockConfig& config, Width width, Init values);
 
   /// Returns the output [B, T, C]. Throws on masks, and on a memory, since the attention would need
-  /// the recurrent net's outputs for it. Feed pieces through the state instead.
+  /// the recurrent net's outputs for it. Feed pieces through the cache instead.
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
 };
 
