@@ -73,9 +73,8 @@ Checkpoint checkpoint_in(const std::string& bytes) {
 
 OpenedModel opened(const Checkpoint& checkpoint) {
   Json flags = parse_json("training", checkpoint.training, 2);
-  auto unit = char_lm::unit_of(value_of<std::string>(flags, "vocab"));
   OpenedModel opened{.model = make_model(checkpoint, "the model"),
-                     .vocabulary = {unit, checkpoint.vocabulary, "the vocabulary"},
+                     .vocabulary = vocabulary_of(checkpoint, "the vocabulary"),
                      .step = checkpoint.state.step,
                      .block_size = value_of<int64_t>(flags, "block_size"),
                      .mem_len = value_of<int64_t>(flags, "mem_len", 0)};

@@ -1,5 +1,6 @@
 #include "nn/models/checkpoint.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -65,6 +66,23 @@ Checkpoint as_checkpoint(RunFile file) {
 Checkpoint read_checkpoint(const std::string& path) {
   RunFile file = read_run_file(path);
   return in_name_of(path, [&] { return as_checkpoint(std::move(file)); });
+}
+
+Vocabulary vocabulary_of(const Checkpoint& checkpoint, const std::string& source) {
+  const std::vector<int32_t>& codes = checkpoint.vocabulary;
+  TextUnit unit = in_name_of(source, [&] {
+    json training = parse_json("training", checkpoint.training);
+    require(training.is_object(), "training is not a JSON object");
+    if (training.contains("vocab")) {
+      const json& vocab = training.at("vocab");
+      return text_unit_named(vocab.is_string() ? vocab.get<std::string>() : shown(vocab));
+    }
+    bool of_char_lm = training.contains("data") && training.contains("block_size");
+    bool all_bytes = codes == Vocabulary::all_bytes().codes();
+    bool bytes = std::ranges::all_of(codes, [](int32_t code) { return code <= 0xFF; });
+    return all_bytes || (of_char_lm && bytes) ? TextUnit::byte : TextUnit::character;
+  });
+  return {unit, codes, source};
 }
 
 LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source,

@@ -16,6 +16,7 @@
 
 #include "nn/models/language_model.h"
 #include "nn/models/run_file.h"
+#include "nn/models/vocabulary.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -23,12 +24,13 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 struct Checkpoint {
   /// The config from which the model is made.
   LanguageModelConfig model;
-  /// The vocabulary: token n stands for vocabulary[n], which is a byte or a code point, as the
-  /// program chooses.
+  /// The vocabulary: token n stands for vocabulary[n], which is a byte or a code point, as
+  /// `training` says. `vocabulary_of` makes a Vocabulary of it.
   std::vector<int32_t> vocabulary;
   /// The numbers of the run, and what resuming it needs.
   RunState state{};
-  /// Flags of the training as a JSON object. Its content is up to the program.
+  /// Flags of the training as a JSON object. Its content is up to the program, except for `vocab`,
+  /// which says what the vocabulary consists of: bytes, all_bytes or characters.
   std::string training = "{}";
   /// The parameters by name.
   std::map<std::string, StoredTensor> weights;
@@ -46,6 +48,12 @@ Checkpoint as_checkpoint(RunFile file);
 /// or not a checkpoint. If its format is a later one, the error names it. Every format that was
 /// ever written stays readable.
 Checkpoint read_checkpoint(const std::string& path);
+
+/// Returns the checkpoint's vocabulary, in the unit that `training` names as `vocab`. Where it
+/// names none, the unit is the code point, as in Vocabulary::of, but the byte for all 256 bytes,
+/// and for bytes of a char_lm that had no --vocab yet. Throws an error that begins with `source`
+/// when that is no unit, or the codes are none of it.
+Vocabulary vocabulary_of(const Checkpoint& checkpoint, const std::string& source = "checkpoint");
 
 /// Returns the model with the checkpoint's weights. Fields of the config on which no weight's shape
 /// depends, such as clamp_len, may have been changed. A model with a mixer of the program's own

@@ -86,6 +86,12 @@ std::string shown_character(std::string_view text, size_t place) {
 
 }  // namespace
 
+TextUnit text_unit_named(const std::string& vocab) {
+  if (vocab == "bytes" || vocab == "all_bytes") return TextUnit::byte;
+  if (vocab == "characters") return TextUnit::character;
+  fail("vocab ", vocab, ", expected bytes, all_bytes or characters");
+}
+
 Vocabulary::Vocabulary(TextUnit unit, std::vector<int32_t> codes, const std::string& source)
     : unit_(unit), codes_(std::move(codes)) {
   bool bytes = unit == TextUnit::byte;

@@ -8,7 +8,7 @@
 //     std::vector<int32_t> tokens = generate(model, vocabulary.encode("To be"), options);
 //     std::cout << vocabulary.decode(tokens);
 //
-// Checkpoint::vocabulary keeps codes().
+// Checkpoint::vocabulary keeps codes(), and vocabulary_of(checkpoint) makes the vocabulary anew.
 
 #include <cstdint>
 #include <span>
@@ -20,6 +20,10 @@ namespace shiftgrad {
 
 /// The unit of a text: bytes, whatever they mean, or the code points of UTF-8.
 enum class TextUnit { byte, character };
+
+/// Returns the unit that files and --vocab of char_lm call `bytes`, `all_bytes` or `characters`.
+/// Throws for any other name.
+TextUnit text_unit_named(const std::string& vocab);
 
 /// The characters that a model knows: distinct bytes or code points in rising order. Token n stands
 /// for the n-th.

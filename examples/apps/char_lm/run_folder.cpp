@@ -11,7 +11,9 @@ using common::checkpoint_of;
 
 SavedRun saved_run(shiftgrad::Checkpoint checkpoint, const std::string& path) {
   TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
-  Vocabulary vocabulary(unit_of(flags.vocab), checkpoint.vocabulary, path);
+  Vocabulary vocabulary = vocabulary_of(checkpoint, path);
+  // A file of another program need not name the unit.
+  if (vocabulary.unit() != unit_of(flags.vocab)) flags.vocab = "characters";
   return {path, std::move(checkpoint), flags, vocabulary};
 }
 

@@ -5,9 +5,11 @@
 namespace char_lm {
 
 Unit unit_of(const std::string& vocab) {
-  if (vocab == "bytes" || vocab == "all_bytes") return Unit::byte;
-  if (vocab == "characters") return Unit::character;
-  shiftgrad::fail("--vocab ", vocab, ", expected bytes, all_bytes or characters");
+  try {
+    return shiftgrad::text_unit_named(vocab);
+  } catch (const shiftgrad::Error& error) {
+    shiftgrad::fail("--", error.what());
+  }
 }
 
 }  // namespace char_lm

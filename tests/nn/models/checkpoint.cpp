@@ -77,6 +77,37 @@ TEST_CASE("checkpoint: what training goes on from lies beside the weights") {
   CHECK(logits_of(make_model(read, "file")) == logits_of(model));
 }
 
+TEST_CASE("checkpoint: its vocabulary is of the unit that was saved") {
+  Checkpoint checkpoint = example(loud_model(small_transformer_xl()));
+  auto unit = [&](std::vector<int32_t> codes, const std::string& training) {
+    checkpoint.vocabulary = std::move(codes);
+    checkpoint.training = training;
+    return vocabulary_of(checkpoint).unit();
+  };
+  // The codes of "Köln", which bytes and characters may both have.
+  std::vector<int32_t> codes = {'K', 'l', 'n', 0xF6};
+  CHECK(unit(codes, R"({"vocab":"bytes"})") == TextUnit::byte);
+  CHECK(unit(codes, R"({"vocab":"all_bytes"})") == TextUnit::byte);
+  CHECK(unit(codes, R"({"vocab":"characters","data":"d","block_size":8})") == TextUnit::character);
+  CHECK(vocabulary_of(checkpoint).decode(vocabulary_of(checkpoint).encode("Köln")) == "Köln");
+  // What says nothing about it.
+  CHECK(unit(codes, "{}") == TextUnit::character);
+  CHECK(unit(Vocabulary::all_bytes().codes(), "{}") == TextUnit::byte);
+  CHECK(unit(codes, R"({"data":"d","block_size":8})") == TextUnit::byte);
+  CHECK(unit({'K', 0x20AC}, R"({"data":"d","block_size":8})") == TextUnit::character);
+
+  auto refused = [&](std::vector<int32_t> codes, const std::string& training) {
+    return refusal([&] { unit(std::move(codes), training); });
+  };
+  CHECK(refused(codes, R"({"vocab":"words"})") ==
+        "checkpoint: vocab words, expected bytes, all_bytes or characters");
+  CHECK(refused(codes, R"({"vocab":3})") ==
+        "checkpoint: vocab 3, expected bytes, all_bytes or characters");
+  CHECK(refused(codes, "[]") == "checkpoint: training is not a JSON object");
+  CHECK(refused({'K', 0x20AC}, R"({"vocab":"bytes"})") ==
+        "checkpoint: the vocabulary is not a list of bytes in rising order");
+}
+
 TEST_CASE("checkpoint: losses that were not measured stay so") {
   TemporaryFolder folder;
   Checkpoint unmeasured = example(loud_model(small_transformer_xl()));
