@@ -42,9 +42,11 @@ struct Context {
     return needs_probabilities();
   }
 
-  /// Returns what the next dropout drops, which is nothing outside training.
+  /// Returns what the next dropout drops, which is nothing outside training. Throws unless
+  /// 0 ≤ rate < 1, whether it trains or not.
   DropoutPattern dropout_pattern(double rate) {
-    if (!training || rate <= 0) return {};
+    require(0 <= rate && rate < 1, "dropout: a rate of ", rate, ", expected 0 to below 1");
+    if (!training || rate == 0) return {};
     return {random.seed, random.next_stream(), rate, first_member};
   }
 

@@ -1,6 +1,7 @@
 #include "nn/parameters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "core/checked.h"
@@ -27,11 +28,15 @@ Tensor parameter(const Dims& shape, Init values, auto draw) {
 }  // namespace
 
 Tensor normal_parameter(const Dims& shape, Init values, double deviation) {
+  require(deviation >= 0 && std::isfinite(deviation), "normal_parameter: deviation ", deviation,
+          ", expected at least 0");
   return parameter(shape, values,
                    [&] { return static_cast<Scalar>(deviation * values.random->normal()); });
 }
 
 Tensor uniform_parameter(const Dims& shape, Init values, double reach) {
+  require(reach >= 0 && std::isfinite(reach), "uniform_parameter: reach ", reach,
+          ", expected at least 0");
   return parameter(shape, values,
                    [&] { return static_cast<Scalar>(reach * (2 * values.random->uniform() - 1)); });
 }

@@ -58,9 +58,11 @@ struct Init {
 };
 using Initial [[deprecated("renamed Init")]] = Init;
 
-/// Returns a parameter drawn from the normal distribution N(0, deviation²).
+/// Returns a parameter drawn from the normal distribution N(0, deviation²). Throws when the
+/// deviation is less than 0 or not finite.
 Tensor normal_parameter(const Dims& shape, Init values, double deviation = initial_deviation);
-/// Returns a parameter drawn uniformly from -reach to reach.
+/// Returns a parameter drawn uniformly from -reach to reach. Throws when that is less than 0 or not
+/// finite.
 Tensor uniform_parameter(const Dims& shape, Init values, double reach);
 /// Returns a parameter whose elements all start at one value, which needs no random numbers.
 Tensor constant_parameter(const Dims& shape, Scalar value, Init values = {});

@@ -5,12 +5,16 @@
 #include <functional>
 #include <vector>
 
+#include "core/errors.h"
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The slope at 0 of a function of steps, by four points: the error is of the order of step⁴.
+/// Throws unless the step is more than 0.
 double difference_quotient(auto at, double step) {
+  require(step > 0 && std::isfinite(step), "difference_quotient: step ", step,
+          ", expected more than 0");
   return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step);
 }
 

@@ -96,8 +96,14 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
   return y;
 }
 
+void check_epsilon(const char* operation, double epsilon) {
+  require(epsilon >= 0 && std::isfinite(epsilon), operation, ": epsilon ", epsilon,
+          ", expected at least 0");
+}
+
 /// r = (q/n + ε)^-½, so 2 r'(q) = -r³ / n.
-RateOf by_mean_square(int64_t count, double epsilon) {
+RateOf by_mean_square(const char* operation, int64_t count, double epsilon) {
+  check_epsilon(operation, epsilon);
   return [n = static_cast<double>(count), epsilon](double q) {
     double r = 1 / std::sqrt(q / n + epsilon);
     return Rate{r, -r * r * r / n};
@@ -107,12 +113,14 @@ RateOf by_mean_square(int64_t count, double epsilon) {
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
-  return normalized("layer_norm", x, weight, bias, by_mean_square(weight.count(), epsilon));
+  return normalized("layer_norm", x, weight, bias,
+                    by_mean_square("layer_norm", weight.count(), epsilon));
 }
 
 Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                       bool unbiased) {
   require_defined("deviation_norm", "x", x);
+  check_epsilon("deviation_norm", epsilon);
   int64_t fewest = unbiased ? 2 : 1;
   require(x.rank() >= 1 && x.size(-1) >= fewest, "deviation_norm: ", x.shape(),
           ", expected at least ", fewest, " elements a row");
@@ -132,7 +140,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
           ": weight ", weight.shape(), ", expected [", x.size(-1), "]");
   int64_t C = x.size(-1);
   return normalized("rms_norm", x, weight.defined() ? weight : Tensor::full({C}, 1),
-                    Tensor::zeros({C}), by_mean_square(C, epsilon), false);
+                    Tensor::zeros({C}), by_mean_square("rms_norm", C, epsilon), false);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

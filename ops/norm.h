@@ -1,6 +1,7 @@
 #pragma once
 
-// Norms of each row: layer norm, norm by deviation and RMS norm.
+// Norms of each row: layer norm, norm by deviation and RMS norm. All throw unless epsilon is finite
+// and at least 0.
 
 #include <limits>
 

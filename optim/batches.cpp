@@ -10,8 +10,9 @@ namespace shiftgrad {
 namespace {
 
 void check(const char* name, std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
-           int64_t streams) {
+           int64_t loss_tokens, int64_t streams) {
   Within within{name};
+  within(range::zero_or_more, "loss_tokens", loss_tokens);
   within(range::one_or_more, "batch_size", batch_size);
   within(range::one_or_more, "block_size", block_size);
   auto tokens = static_cast<int64_t>(text.size());
@@ -26,7 +27,7 @@ void check(const ParallelStreams& streams) {
   within(range::zero_or_more, "ext_len", streams.ext_len);
   within({0, HUGE_VAL}, "position", streams.position);
   check("ParallelStreams", streams.text, streams.batch_size, streams.block_size,
-        std::max<int64_t>(streams.batch_size, 1));
+        streams.loss_tokens, std::max<int64_t>(streams.batch_size, 1));
 }
 
 /// Returns a place for each row of a batch.
@@ -69,11 +70,11 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end) {
 RandomBlocks::RandomBlocks(const Kept<int32_t>& tokens, int64_t batch, int64_t block,
                            const Random& start, int64_t scored)
     : text(tokens), batch_size(batch), block_size(block), loss_tokens(scored), random(start) {
-  check("RandomBlocks", text, batch_size, block_size, 1);
+  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
 }
 
 Batch RandomBlocks::next() {
-  check("RandomBlocks", text, batch_size, block_size, 1);
+  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
   std::vector<int64_t> begins = rows_of("RandomBlocks", batch_size);
   for (int64_t& begin : begins) begin = random.below(std::ssize(text.view()) - block_size);
   return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};

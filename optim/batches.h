@@ -40,7 +40,8 @@ struct RandomBlocks {
   /// Random numbers of the draws, which are the only state.
   Random random;
 
-  /// Throws when a size is less than 1 or more than 10^9, or the text has no block_size + 1 tokens.
+  /// Throws when a size is less than 1 or more than 10^9, loss_tokens less than 0, or the text has
+  /// no block_size + 1 tokens.
   RandomBlocks(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
                const Random& random, int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, block_size]; there is always one. Throws as the
@@ -64,7 +65,8 @@ struct ParallelStreams {
   /// state.
   int64_t position = 0;
 
-  /// Throws when a size is less than 1 or more than 10^9, or a stream has no block_size + 1 tokens.
+  /// Throws when a size is less than 1 or more than 10^9, ext_len or loss_tokens less than 0, or a
+  /// stream has no block_size + 1 tokens.
   ParallelStreams(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
                   int64_t ext_len = 0, int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, T], with T at most block_size; there is always one. Throws

@@ -21,7 +21,7 @@ std::vector<int64_t> numbers(int64_t count) {
 
 void check(int64_t items, int64_t least, int64_t batch_size) {
   require(items >= least, "epochs: ", items, " items, expected at least ", least);
-  require(batch_size >= 1, "epochs: batch_size ", batch_size, ", expected at least 1");
+  Within{"epochs"}(range::one_or_more, "batch_size", batch_size);
 }
 
 /// Shuffles; every order is equally likely (Fisher and Yates 1938, in the form of Durstenfeld

@@ -42,7 +42,7 @@ struct PairBatch {
 };
 
 /// Returns a batch of the pairs with these indices. Each sequence is padded to the longest on its
-/// side.
+/// side. Throws when there is no such pair.
 PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> members,
                      const TargetEnds& ends);
 

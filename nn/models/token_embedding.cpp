@@ -13,6 +13,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Init values)
     : config(own), model(owner) {
+  check_fields(model, config);
   bool learned = config.position == TokenPosition::learned;
   require(learned == config.max_len.has_value(), model, ": max_len ",
           learned ? "is missing for learned positions" : "without learned positions");

@@ -13,6 +13,7 @@
 #include "core/named.h"
 #include "nn/cache.h"
 #include "nn/context.h"
+#include "nn/fields.h"
 #include "nn/linear.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -34,6 +35,15 @@ struct TokenEmbeddingConfig {
   bool scale = false;
   /// Dropout rate of the result.
   double dropout = 0;
+
+  void fields(auto&& field) {
+    field(vocab_size, {"vocab_size", "tokens that there are", quantity::tokens});
+    field(d_model, fields::d_model);
+    field(position, {"position", "positions added to the embeddings"});
+    field(max_len, {"max_len", "learned positions", quantity::tokens});
+    field(scale, fields::embedding_scale);
+    field(dropout, fields::dropout);
+  }
 };
 
 /// A row of a table for each token, with its position where there are any.
@@ -45,8 +55,8 @@ struct TokenEmbedding : Module {
   Tensor positions;  // [max_len, C], learned only
 
   TokenEmbedding() = default;
-  /// Draws both tables from a normal distribution. Throws an error that names `model` when the
-  /// positions do not fit the rest of the config. The model checks the sizes.
+  /// Draws both tables from a normal distribution. Throws an error that names `model` when a field
+  /// is out of range, or the positions do not fit the rest of the config.
   TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Init values);
 
   /// Returns h_0 [B, T, C] for tokens [B, T], the first of which is at position `first`.

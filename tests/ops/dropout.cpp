@@ -5,6 +5,7 @@
 
 #include "core/machine/parallel.h"
 #include "core/random.h"
+#include "nn/context.h"
 #include "ops/elementwise.h"
 #include "ops/shape.h"
 #include "tests/support/op_row.h"
@@ -211,4 +212,13 @@ TEST_CASE("rates that are none are refused") {
   CHECK(refusal([&] {
           dropout(x, {0, 0, std::nan("")});
         }) == "dropout: a dropout rate of nan, expected 0 to below 1");
+}
+
+TEST_CASE("dropout: a context refuses a rate out of range, whether it trains or not") {
+  for (bool training : {false, true})
+    for (double rate : {-0.5, 1.0, std::nan("")}) {
+      Context context{.training = training};
+      CHECK(refusal([&] { context.drop(Tensor::full({3}, 1), rate); }) ==
+            text("dropout: a rate of ", rate, ", expected 0 to below 1"));
+    }
 }

@@ -82,3 +82,9 @@ TEST_CASE("gradient_check says what it cannot check") {
   CHECK(refusal([&] { gradient_check([&] { return exp(x); }, {x}); }) ==
         "in-place write: a tensor of shape [2, 3] is recorded on a live tape");
 }
+
+TEST_CASE("gradient_check: the steps of a quotient are more than 0") {
+  for (double step : {0.0, -1.0, std::nan(""), HUGE_VAL})
+    CHECK(refusal([&] { difference_quotient([](int n) { return double(n); }, step); }) ==
+          text("difference_quotient: step ", step, ", expected more than 0"));
+}

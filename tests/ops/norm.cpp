@@ -291,3 +291,14 @@ TEST_CASE("a row to which nothing comes back passes nothing on, even if it is no
       CHECK(gradients() == expected);
     }
 }
+
+TEST_CASE("norms: epsilon is finite and at least 0") {
+  Tensor x = Tensor::from({2}, {1, 2}), w = Tensor::full({2}, 1), b = Tensor::zeros({2});
+  for (double epsilon : {-1.0, std::nan(""), HUGE_VAL}) {
+    std::string wrong = text(": epsilon ", epsilon, ", expected at least 0");
+    CHECK(refusal([&] { layer_norm(x, w, b, epsilon); }) == "layer_norm" + wrong);
+    CHECK(refusal([&] { deviation_norm(x, w, b, epsilon); }) == "deviation_norm" + wrong);
+    CHECK(refusal([&] { rms_norm(x, w, epsilon); }) == "rms_norm" + wrong);
+  }
+  layer_norm(x, w, b, 0);
+}

@@ -142,3 +142,21 @@ TEST_CASE("batches: a text given to keep is kept") {
   CHECK(std::all_of(tokens.begin(), tokens.end(), [](int32_t token) { return token >= 0; }));
   CHECK(streams.next().inputs.values == std::vector{0, 1, 2, 20, 21, 22});
 }
+
+TEST_CASE("batches: rows lie within their text, and no loss is over fewer than 0 tokens") {
+  std::vector<int32_t> text = {0, 1, 2, 3, 4, 5};
+  CHECK(rows_at(text, {1, 3}, -1, 3).values == std::vector<int32_t>{0, 1, 2, 3, 2, 3, 4, 5});
+  auto refused = [&](int64_t begin, int64_t first, int64_t end) {
+    CHECK(refusal([&] { rows_at(text, {begin}, first, end); }) ==
+          shiftgrad::text("rows_at: tokens ", first, " to ", end, " from ", begin,
+                          " of a text of 6"));
+  };
+  refused(0, -1, 2);
+  refused(4, 0, 3);
+  refused(2, 2, 1);
+  refused(-1, 1, 2);
+  CHECK(refusal([&] { RandomBlocks(text, 1, 2, {}, -1); }) ==
+        "RandomBlocks: loss_tokens -1, expected at least 0");
+  CHECK(refusal([&] { ParallelStreams(text, 1, 2, 0, -1); }) ==
+        "ParallelStreams: loss_tokens -1, expected at least 0");
+}
