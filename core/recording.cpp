@@ -84,7 +84,7 @@ Tape::Recorded::~Recorded() {
 /// tape has recorded that is running backward now.
 bool Tape::is_foreign(const Tensor& input) const {
   const Storage& made = *input.storage_;
-  return made.requires_gradient && made.tape != 0 && made.tape != number_ &&
+  return input.requires_gradient() && made.tape != 0 && made.tape != number_ &&
          std::ranges::find(running.value, made.tape) == running.value.end();
 }
 

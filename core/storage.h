@@ -48,8 +48,10 @@ struct Storage {
   std::shared_ptr<Elements> value;
   /// The gradient, of the same size; the first writer makes it.
   std::shared_ptr<Elements> gradient;
-  /// Whether ops compute a gradient for the values.
+  /// Whether ops compute a gradient for the values, unless they are frozen.
   bool requires_gradient = false;
+  /// The number of Frozen that live, on any thread. While there are any, ops compute no gradient.
+  std::atomic<int> frozen = 0;
   /// Whether an op made the values from something that requires a gradient, on a tape or on none.
   /// PyTorch: not is_leaf.
   bool computed = false;

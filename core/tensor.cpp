@@ -31,7 +31,9 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
 }
 
 Tensor Tensor::over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner) {
-  int64_t size = layout.count() == 0 ? 0 : layout.stretch().value_or(Stretch()).end;
+  layout.check("over");
+  int64_t size = layout.count() == 0 ? 0 : layout.stretch()->end;
+  require(data || size == 0, "over: no memory for the shape ", layout.shape);
   return Tensor(std::make_shared<Elements>(data, size, std::move(owner)), {}).view(layout);
 }
 
@@ -65,6 +67,7 @@ Tensor Tensor::view(const Layout& layout) const {
   require(layout.fits(storage_->value->count()), "view: shape ", layout.shape, " with strides ",
           layout.strides, " from ", layout.offset, " reaches beyond the ", storage_->value->count(),
           " elements of the storage");
+  layout.check("view");
   require(!layout.overlaps(), "view: shape ", layout.shape, " with strides ", layout.strides,
           " overlaps itself");
   return {storage_, layout};

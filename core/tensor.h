@@ -75,7 +75,9 @@ class Tensor {
   Tensor operator[](int64_t index) const;
 
   /// Whether ops compute a gradient for it. PyTorch: requires_grad.
-  bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
+  bool requires_gradient() const {
+    return storage_ && storage_->requires_gradient && storage_->frozen == 0;
+  }
   /// Asks for a gradient, as a parameter does, or for none, as a frozen parameter does: ops
   /// recorded from now on compute none for it. All views of the storage follow. Returns the same
   /// tensor. Throws where a live tape has computed the values and they are to have none: the
@@ -103,6 +105,7 @@ class Tensor {
  private:
   friend class Tape;
   friend class PackedWeights;
+  friend class Frozen;
   Tensor(std::shared_ptr<Storage> storage, const Layout& layout)
       : storage_(std::move(storage)), layout_(layout) {}
   /// Has these values in a storage of its own, without a gradient.
@@ -144,6 +147,20 @@ struct OpenGradient {
   /// Whether a gradient is wanted.
   explicit operator bool() const { return target.defined(); }
 };
+/// A tensor that requires no gradient while this lives, with all views of its storage; afterwards
+/// it does as it did before. Any number may freeze one tensor, on any threads.
+class Frozen {
+ public:
+  explicit Frozen(const Tensor& tensor) : storage_(tensor.storage_) { ++storage_->frozen; }
+  Frozen(Frozen&&) noexcept = default;
+  ~Frozen() {
+    if (storage_) --storage_->frozen;
+  }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+};
+
 using GradientSink [[deprecated("renamed OpenGradient")]] = OpenGradient;
 
 inline OpenGradient Tensor::gradient_sink() const { return open_gradient(); }

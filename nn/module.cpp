@@ -1,6 +1,7 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/errors.h"
 #include "core/tape.h"
@@ -14,7 +15,10 @@ void Visitor::operator()(const std::string& name, const Tensor& parameter, Decay
   std::string full = prefix_ + name;
   for (const Parameter& known : parameters) {
     const Tensor& value = known.value;
-    if (value.shares_storage(parameter) && value.layout() == parameter.layout()) return;
+    if (value.shares_storage(parameter) && value.layout() == parameter.layout()) {
+      if (known.name != full) tied.push_back({full, known.name});
+      return;
+    }
     require(known.name != full, "module: two parameters of the name ", full, ", ", value.shape(),
             " and ", parameter.shape());
     require(!value.shares_elements(parameter), "module: the parameters ", known.name, " ",
@@ -52,6 +56,30 @@ std::vector<Tensor*> parameter_places(Module& module) {
   Visitor visitor(module);
   for (const Tensor* place : visitor.places) places.push_back(const_cast<Tensor*>(place));
   return places;
+}
+
+void require_distinct(const char* operation, const std::vector<Parameter>& parameters) {
+  // In the order of their addresses, those that have elements in common follow each other.
+  struct Place {
+    const Scalar *begin, *end;
+    const Parameter* parameter;
+  };
+  std::vector<Place> places;
+  for (const Parameter& parameter : parameters) {
+    const Tensor& value = parameter.value;
+    require(value.defined(), operation, ": parameter ", parameter.name, " is undefined");
+    if (value.count() == 0) continue;
+    const Scalar* start = value.data() - value.layout().offset;
+    Stretch all = *value.layout().stretch();
+    places.push_back({start + all.begin, start + all.end, &parameter});
+  }
+  std::ranges::sort(places, std::less(), &Place::begin);
+  for (size_t n = 0; n < places.size(); ++n)
+    for (size_t next = n + 1; next < places.size() && places[next].begin < places[n].end; ++next) {
+      const auto& [one, other] = std::minmax(places[n].parameter, places[next].parameter);
+      require(!one->value.shares_elements(other->value), operation, ": the parameters ", one->name,
+              " and ", other->name, " have elements in common, expected each of them once");
+    }
 }
 
 int64_t parameter_count(const Module& module) {

@@ -30,6 +30,15 @@ struct Parameter {
 
 struct Module;
 
+/// Another name of a shared parameter: the output weight of a tied model is listed as the
+/// embedding.
+struct TiedName {
+  /// The name under which it would be listed if it were not shared.
+  std::string name;
+  /// The name of the first owner, under which it is listed.
+  std::string listed_as;
+};
+
 /// Visits a module's members, in the order in which they are listed.
 class Visitor {
  public:
@@ -39,20 +48,22 @@ class Visitor {
 
   /// Visits a parameter. An undefined tensor, such as an absent bias, is skipped. So is a tensor
   /// visited before, the same layout of the same storage: a shared parameter is listed once, under
-  /// the name of its first owner. Two parts of one storage are two parameters. Throws, and names
-  /// both, when two parameters have some elements in common, or one name.
+  /// the name of its first owner, and the others are in `tied`. Two parts of one storage are two
+  /// parameters. Throws, and names both, when two parameters have some elements in common, or one
+  /// name.
   void operator()(const std::string& name, const Tensor& parameter, Decay decay = Decay::no);
   /// Visits a module below this one.
   void operator()(const std::string& name, const Module& module);
   /// Visits a list of modules, numbered from 0: "blocks.0", "blocks.1".
   template <class M>
   void operator()(const std::string& name, const std::vector<std::unique_ptr<M>>& list) {
-    for (size_t n = 0; n < list.size(); ++n)
-      (*this)(name + "." + std::to_string(n), *list[n]);
+    for (size_t n = 0; n < list.size(); ++n) (*this)(name + "." + std::to_string(n), *list[n]);
   }
 
   /// The parameters visited, each once.
   std::vector<Parameter> parameters;
+  /// The other names of those that are shared.
+  std::vector<TiedName> tied;
   /// Where each of them stands in its module.
   std::vector<const Tensor*> places;
   /// The modules visited, at any depth, by name.
@@ -79,6 +90,10 @@ void require_listed(const Tape& tape, const std::vector<Parameter>& listed);
 /// The members themselves that `parameters` lists, in its order. Assigning a tensor of the same
 /// shape to a member replaces that parameter.
 std::vector<Tensor*> parameter_places(Module& module);
+
+/// Throws an error that names `operation` and both parameters when two have an element in common.
+/// A list that was joined from those of several modules may have one parameter twice.
+void require_distinct(const char* operation, const std::vector<Parameter>& parameters);
 
 /// The number of scalars in all parameters.
 int64_t parameter_count(const Module& module);

@@ -13,7 +13,7 @@ uint64_t hash(std::span<const std::byte> bytes) {
 }
 
 Fingerprint fingerprint(std::span<const int32_t> text) {
-  Fingerprint result{text.size(), start};
+  Fingerprint result{text.size(), start, "tokens"};
   for (int32_t token : text) result.hash = (result.hash ^ static_cast<uint32_t>(token)) * prime;
   return result;
 }

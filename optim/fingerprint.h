@@ -13,10 +13,12 @@ uint64_t hash(std::span<const std::byte> bytes);
 
 /// Two numbers that tell a text from other texts without keeping it.
 struct Fingerprint {
-  /// The number of tokens.
+  /// The number of tokens, or of whatever the data consist of.
   uint64_t tokens = 0;
-  /// The FNV-1a hash of all tokens, in 64 bits.
+  /// The FNV-1a hash of all of them, in 64 bits.
   uint64_t hash = 0;
+  /// What is counted, as an error calls it.
+  const char* unit = "elements";
 };
 
 /// Returns the fingerprint of a text.

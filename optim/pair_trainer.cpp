@@ -11,15 +11,17 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
+/// The fingerprint of all sequences, each after its length.
 Fingerprint fingerprint_of(std::span<const TokenPair> pairs) {
-  // Each sequence follows its length.
   std::vector<int32_t> tokens;
   for (const TokenPair& pair : pairs)
     for (const auto* side : {&pair.source, &pair.target}) {
       tokens.push_back(static_cast<int32_t>(side->size()));
       tokens.insert(tokens.end(), side->begin(), side->end());
     }
-  return fingerprint(std::span<const int32_t>(tokens));
+  Fingerprint result = fingerprint(std::span<const int32_t>(tokens));
+  result.unit = "tokens and lengths";
+  return result;
 }
 
 /// Returns `count` of the pairs, evenly spaced; all of them if `count` is 0 or greater than their

@@ -2,7 +2,8 @@
 
 // Parameters chosen by patterns of their names, as in shells. `*` stands for any part of a name,
 // and commas separate patterns: "embedding.*,blocks.0.*". A pattern that matches no parameter is an
-// error.
+// error. A shared parameter has the name of its first owner alone; those who pass Visitor::tied
+// hear of the others.
 
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Returns the parameters that match none of the patterns. Throws when all of them match.
 std::vector<Parameter> trainable(const std::vector<Parameter>& parameters,
-                                 const std::string& patterns);
+                                 const std::string& patterns,
+                                 const std::vector<TiedName>& tied = {});
 [[deprecated("renamed trainable")]] inline std::vector<Parameter> not_frozen(
     const std::vector<Parameter>& parameters, const std::string& patterns) {
   return trainable(parameters, patterns);
@@ -23,6 +25,12 @@ std::vector<Parameter> trainable(const std::vector<Parameter>& parameters,
 /// pattern that matches counts, and without one the factor is 1. Throws when a factor is not
 /// greater than 0.
 std::vector<double> learning_rate_factors(const std::vector<Parameter>& parameters,
-                                          const std::string& patterns);
+                                          const std::string& patterns,
+                                          const std::vector<TiedName>& tied = {});
+
+/// Returns a line for each shared parameter that the patterns of either list treat otherwise than
+/// one of its other names says: "freeze: output.weight is frozen with embedding.weight, tied to it".
+std::vector<std::string> tied_notes(const std::vector<TiedName>& tied, const std::string& freeze,
+                                    const std::string& lr_scale);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

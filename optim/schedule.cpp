@@ -27,6 +27,11 @@ double decaying(const Schedule& schedule, int64_t step) {
 }  // namespace
 
 double Schedule::at(int64_t step) const {
+  check_fields("schedule", *this);
+  require(step >= 0, "schedule: step ", step, ", expected at least 0");
+  bool decays = type == ScheduleType::linear || type == ScheduleType::cosine;
+  require(!decays || lr_decay_iters > 0, "schedule: ", type,
+          " with lr_decay_iters 0, expected the step at which the decay ends, at least 1");
   auto update = static_cast<double>(step) + 1;
   auto warmup = static_cast<double>(warmup_iters);
   if (type == ScheduleType::inverse_sqrt || type == ScheduleType::noam) {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/named.h"
+#include "core/field.h"
 
 namespace shiftgrad {
 
@@ -10,6 +10,22 @@ namespace shiftgrad {
 enum class ScheduleType { constant, linear, cosine, inverse_sqrt, noam };
 constexpr auto names(ScheduleType) {
   return std::array{"constant", "linear", "cosine", "inverse_sqrt", "noam"};
+}
+
+/// Calls field(value, {name, help, quantity}) for the numbers of a schedule, which configs of a
+/// training have under the same names.
+template <class Config, class Field>
+void schedule_fields(Config& config, Field&& field) {
+  field(config.learning_rate,
+        {"learning_rate",
+         "highest learning rate; with schedule noam a factor, which is 1 in the paper",
+         quantity::rate});
+  field(config.min_lr, {"min_lr", "learning rate at the end of the decay", quantity::rate});
+  field(config.warmup_iters,
+        {"warmup_iters", "steps over which the learning rate rises", quantity::steps});
+  field(config.lr_decay_iters,
+        {"lr_decay_iters", "step at which the learning rate's decay ends, 0 for max_iters",
+         quantity::steps});
 }
 
 /// The learning rate as a pure function of the step. n = step + 1 counts the updates from 1, and
@@ -28,12 +44,21 @@ struct Schedule {
   double learning_rate = 1e-3;
   double min_lr = 0;
   int64_t warmup_iters = 0;
+  /// The step at which linear and cosine end. A training takes 0 for its own length; outside of
+  /// one, these two need it.
   int64_t lr_decay_iters = 0;
   /// Width of the model; only noam uses it.
   int64_t d_model = 1;
 
-  /// Returns the learning rate of the update that follows `step` earlier ones.
+  /// Returns the learning rate of the update that follows `step` earlier ones. Throws when a number
+  /// is out of range, or when the decay has no end.
   double at(int64_t step) const;
+
+  /// Calls field(value, {name, help, quantity}) for each number.
+  void fields(auto&& field) {
+    schedule_fields(*this, field);
+    field(d_model, {"d_model", "width of the model", quantity::channels});
+  }
 };
 
 /// Returns a number that rises as the learning rate does: all · n / (w + 1), rounded up, while n ≤

@@ -34,16 +34,15 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
 
 constexpr const char* auxiliary_name = "auxiliary";
 
-std::vector<Parameter> all_parameters(const SequenceModel& model, const AuxiliaryLoss* auxiliary) {
-  Visitor visitor;
-  model.visit(visitor);
+Visitor all_of(const SequenceModel& model, const AuxiliaryLoss* auxiliary) {
+  Visitor visitor(model);
   if (auxiliary) visitor(auxiliary_name, *auxiliary);
-  return std::move(visitor.parameters);
+  return visitor;
 }
 
-Optimizer optimizer(const TrainerConfig& config, const std::vector<Parameter>& all) {
-  std::vector<Parameter> learning = trainable(all, config.freeze);
-  std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
+Optimizer optimizer(const TrainerConfig& config, const Visitor& all) {
+  std::vector<Parameter> learning = trainable(all.parameters, config.freeze, all.tied);
+  std::vector<double> factors = learning_rate_factors(learning, config.lr_scale, all.tied);
   return {std::move(learning), update_rule(config), std::move(factors)};
 }
 
@@ -59,8 +58,8 @@ Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
                  const Kept<int32_t>& validation_text, const TrainerConfig& config,
                  ProcessGroup& peers, const AuxiliaryLoss* auxiliary)
     : TrainingLoop(loop_config(config, causal(model).traits().d_model),
-                   all_parameters(model, auxiliary),
-                   optimizer(checked(config), all_parameters(model, auxiliary)),
+                   all_of(model, auxiliary).parameters,
+                   optimizer(checked(config), all_of(model, auxiliary)),
                    {{"train_text", fingerprint(train_text)},
                     {"validation_text", fingerprint(validation_text.or_else(train_text))}},
                    peers),
@@ -71,8 +70,7 @@ Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
       auxiliary_(auxiliary),
       batches_(shiftgrad::batches(config, train_text)) {
   auto scored = std::ssize(validation_text_.view());
-  require(scored >= 2, "trainer: a validation text of ", scored,
-          " tokens, expected at least 2");
+  require(scored >= 2, "trainer: a validation text of ", scored, " tokens, expected at least 2");
   require(!auxiliary || (config.ext_len == 0 && config.loss_tokens == 0),
           "trainer: ", config.ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
   require(config.mem_len == 0 || model.traits().n_layer > 0, "trainer: mem_len ", config.mem_len,
@@ -85,6 +83,10 @@ Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
     shiftgrad::evaluate(
         model, validation_text_.view().first(2),
         {.tgt_len = 1, .mem_len = config.mem_len, .ext_len = config.ext_len, .batch_size = 1});
+}
+
+std::vector<std::string> Trainer::notes() const {
+  return tied_notes(all_of(model_, auxiliary_).tied, config_.freeze, config_.lr_scale);
 }
 
 void Trainer::note(PeerConsistency& common) const {

@@ -33,16 +33,19 @@ struct AuxiliaryLoss : Module {
 class Trainer : public TrainingLoop {
  public:
   /// Sets up the training. The model, the peers and the auxiliary loss, which may be null, must
-  /// outlive the trainer, and both texts, unless they are given to it to keep. From now on the
-  /// model's parameters require a gradient, except the frozen ones. Without a validation text,
-  /// evaluations score the training text. Throws when the config is bad, naming the field, when a
-  /// text is too short, or when the model sees ahead.
+  /// outlive the trainer, and both texts, unless they are given to it to keep. A step trains all
+  /// parameters but the frozen ones, whatever other trainers of the model do. Without a validation
+  /// text, evaluations score the training text. Throws when the config is bad, naming the field,
+  /// when a text is too short, or when the model sees ahead.
   Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
           const Kept<int32_t>& validation_text, const TrainerConfig& config,
           ProcessGroup& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
 
   /// The hyperparameters.
   const TrainerConfig& config() const { return config_; }
+  /// What `freeze` and `lr_scale` do to tied parameters beyond the names that they match, a line
+  /// each.
+  std::vector<std::string> notes() const;
   /// The batches, with the place in the text.
   const std::variant<RandomBlocks, ParallelStreams>& batches() const { return batches_; }
   /// The inputs of each block for earlier tokens of this peer's rows.

@@ -10,27 +10,11 @@
 
 namespace shiftgrad {
 
-/// Calls field(value, {name, help, quantity}) for each hyperparameter that the trainers of texts
-/// and of pairs share, apart from the size of a batch.
+constexpr SharedField max_iters_field{"max_iters", "steps to train for", quantity::steps};
+
+/// Calls field(value, {name, help, quantity}) for what every training decides at each step.
 template <class Config, class Field>
-void loop_fields(Config& config, Field&& field) {
-  field(config.max_iters, {"max_iters", "steps to train for", quantity::steps});
-  field(config.learning_rate,
-        {"learning_rate",
-         "highest learning rate; with schedule noam a factor, which is 1 in the paper",
-         quantity::rate});
-  field(config.min_lr, {"min_lr", "learning rate at the end of the decay", quantity::rate});
-  field(config.warmup_iters,
-        {"warmup_iters", "steps over which the learning rate rises", quantity::steps});
-  field(config.lr_decay_iters,
-        {"lr_decay_iters", "step at which the learning rate's decay ends, 0 for max_iters",
-         quantity::steps});
-  field(config.schedule, {"schedule", "course of the learning rate after its rise"});
-  field(config.weight_decay,
-        {"weight_decay", "weight decay of linear and embedding weights", {"FACTOR", range::rate}});
-  field(config.beta1, {"beta1", "decay rate of the gradient's running mean", quantity::decay});
-  field(config.beta2,
-        {"beta2", "decay rate of the squared gradient's running mean", quantity::decay});
+void pace_fields(Config& config, Field&& field) {
   field(config.grad_clip, {"grad_clip",
                            "greatest norm of the gradient, which is clipped to it; 0 for no limit",
                            {"NORM", range::rate}});
@@ -43,6 +27,21 @@ void loop_fields(Config& config, Field&& field) {
                           "stop after this many evaluations without a new best; 0 never stops",
                           {"EVALUATIONS", range::zero_or_more}});
   field(config.seed, {"seed", "seed of the weights, the batches and dropout", {"NUMBER"}});
+}
+
+/// Calls field(value, {name, help, quantity}) for each hyperparameter that the trainers of texts
+/// and of pairs share, apart from the size of a batch.
+template <class Config, class Field>
+void loop_fields(Config& config, Field&& field) {
+  field(config.max_iters, max_iters_field);
+  schedule_fields(config, field);
+  field(config.schedule, {"schedule", "course of the learning rate after its rise"});
+  field(config.weight_decay,
+        {"weight_decay", "weight decay of linear and embedding weights", {"FACTOR", range::rate}});
+  field(config.beta1, {"beta1", "decay rate of the gradient's running mean", quantity::decay});
+  field(config.beta2,
+        {"beta2", "decay rate of the squared gradient's running mean", quantity::decay});
+  pace_fields(config, field);
 }
 
 /// RandomBlocks or ParallelStreams.

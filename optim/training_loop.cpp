@@ -1,5 +1,6 @@
 #include "optim/training_loop.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/errors.h"
@@ -27,9 +28,47 @@ void check_state_names(const std::map<std::string, StoredTensor>& start,
 void check_data(const std::string& name, const Fingerprint& data, SavedState& saved) {
   Fingerprint before;
   saved(name, before.tokens, before.hash);
-  require(data.tokens == before.tokens, name, ": ", data.tokens, " tokens, the run's had ",
+  require(data.tokens == before.tokens, name, ": ", data.tokens, ' ', data.unit, ", the run's had ",
           before.tokens);
-  require(data.hash == before.hash, name, ": others than the run's ", data.tokens, " tokens");
+  require(data.hash == before.hash, name, ": others than the run's ", data.tokens, ' ', data.unit);
+}
+
+/// Returns those parameters of a list that share no storage with what the optimizer updates. Parts
+/// of one storage require a gradient together.
+std::vector<Parameter> frozen(std::vector<Parameter> all, const Optimizer& optimizer) {
+  std::erase_if(all, [&](const Parameter& one) {
+    return std::ranges::any_of(optimizer.parameters(), [&](const Parameter& learning) {
+      return learning.value.shares_storage(one.value);
+    });
+  });
+  return all;
+}
+
+/// A parameter that requires a gradient while this lives.
+class Learning {
+ public:
+  explicit Learning(const Parameter& parameter)
+      : value_(parameter.value), before_(value_.requires_gradient()) {
+    value_.require_gradient();
+    require(value_.requires_gradient(), "trainer: parameter ", parameter.name,
+            " is frozen in a step of another training, which is still running");
+  }
+  Learning(Learning&&) noexcept = default;
+  ~Learning() {
+    if (value_.defined() && !before_) value_.require_gradient(false);
+  }
+
+ private:
+  Tensor value_;
+  bool before_;
+};
+
+/// Returns the config with a decay that ends with the training, unless it has an end of its own.
+LoopConfig with_end(LoopConfig config) {
+  check_fields("trainer", config);
+  if (config.schedule.lr_decay_iters == 0)
+    config.schedule.lr_decay_iters = std::max<int64_t>(1, config.max_iters);
+  return config;
 }
 
 }  // namespace
@@ -37,15 +76,14 @@ void check_data(const std::string& name, const Fingerprint& data, SavedState& sa
 TrainingLoop::TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimizer optimizer,
                            std::map<std::string, Fingerprint> data, ProcessGroup& peers)
     : peers_(peers),
-      config_(std::move(config)),
+      config_(with_end(std::move(config))),
       listed_(std::move(all)),
+      frozen_(frozen(listed_, optimizer)),
       data_(std::move(data)),
       state_{.random = {config_.seed, random_stream::dropout}, .optimizer = std::move(optimizer)},
       gradient_reducer_(peers, state_.optimizer.parameters()) {
   require(config_.batch_size >= peers.size(), "trainer: batch_size ", config_.batch_size, " for ",
           peers.size(), " peers, expected a row for each");
-  for (const Parameter& parameter : listed_) parameter.value.require_gradient(false);
-  for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
 }
 
 void TrainingLoop::check_peers() {
@@ -70,6 +108,10 @@ void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& object
 
 StepReport TrainingLoop::step() {
   Stopwatch watch;
+  std::vector<Frozen> constant;
+  for (const Parameter& parameter : frozen_) constant.emplace_back(parameter.value);
+  std::vector<Learning> learning;
+  for (const Parameter& one : state_.optimizer.parameters()) learning.emplace_back(one);
   state_.optimizer.zero_gradients();
   loss_ = 0;
   Context context{.training = true, .random = state_.random};

@@ -21,6 +21,7 @@
 #include "optim/peers/peer_consistency.h"
 #include "optim/peers/process_group.h"
 #include "optim/schedule.h"
+#include "optim/trainer_config.h"
 #include "optim/trainer_state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -70,13 +71,26 @@ struct TrainerCallbacks {
   std::function<bool()> should_stop{};
 };
 
-/// Settings of the loop, which the config of every task has.
+/// Settings of the loop, which the config of every task has. `fields` describes each.
 struct LoopConfig {
-  /// The learning rate by step.
-  Schedule schedule;
-  int64_t batch_size, max_iters, eval_interval, save_interval, patience;
-  double grad_clip;
-  uint64_t seed;
+  /// The learning rate by step. A decay without an end of its own ends at max_iters.
+  Schedule schedule{};
+  int64_t batch_size = 1;
+  int64_t max_iters = 2000;
+  int64_t eval_interval = 250;
+  int64_t save_interval = 0;
+  int64_t patience = 0;
+  double grad_clip = 0;
+  uint64_t seed = 0;
+
+  /// Calls field(value, {name, help, quantity}) for each setting.
+  template <class Field>
+  void fields(Field&& field) {
+    field(batch_size, {"batch_size", "rows in a batch", {"ROWS", range::one_or_more}});
+    field(max_iters, max_iters_field);
+    schedule.fields(field);
+    pace_fields(*this, field);
+  }
 };
 
 /// Returns Adam or AdamW with the settings of a config.
@@ -146,9 +160,11 @@ class TrainingLoop {
   const TrainerState& state() const { return state_; }
 
  protected:
-  /// Sets up the training. From now on all parameters require a gradient, except those that the
-  /// optimizer does not update. `data` are the fingerprints of the data by name. Throws when there
-  /// are fewer rows in a batch than peers.
+  /// Sets up the training. While a step runs, the parameters that the optimizer updates require a
+  /// gradient, and the others of `all` do not; between steps each does as it did before, so any
+  /// number of trainings may have one model in turn. `data` are the fingerprints of the data by
+  /// name. Throws, naming the field, when one of the config is out of range, and when there are
+  /// fewer rows in a batch than peers.
   TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimizer optimizer,
                std::map<std::string, Fingerprint> data, ProcessGroup& peers);
 
@@ -179,6 +195,8 @@ class TrainingLoop {
   LoopConfig config_;
   /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.
   std::vector<Parameter> listed_;
+  /// Those that the optimizer does not update.
+  std::vector<Parameter> frozen_;
   std::map<std::string, Fingerprint> data_;
   TrainerState state_;
   GradientReducer gradient_reducer_;

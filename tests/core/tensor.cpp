@@ -377,3 +377,42 @@ TEST_CASE("memory that another object owns may be empty, and is neither overlapp
         }) ==
         "view: shape [2] with strides [-1] from 0 reaches beyond the 1 elements of the storage");
 }
+
+TEST_CASE("a view has a stride for each axis") {
+  Tensor x = counting({9});
+  CHECK(refusal([&] {
+          x.view({{2, 2}, {2}, 0});
+        }) == "view: strides [2] for the shape [2, 2], expected one for each axis");
+  CHECK(refusal([&] {
+          x.view({{2}, {2, 1}, 0});
+        }) == "view: strides [2, 1] for the shape [2], expected one for each axis");
+  CHECK(refusal([&] {
+          x.view({{}, {1}, 0});
+        }) == "view: strides [1] for the shape [], expected one for each axis");
+  Scalars memory(4);
+  CHECK(refusal([&] {
+          Tensor::over(memory.data(), {{2, 2}, {2}, 0}, nullptr);
+        }) == "over: strides [2] for the shape [2, 2], expected one for each axis");
+  CHECK(refusal([&] {
+          Tensor::over(nullptr, {{2}, {1}, 0}, nullptr);
+        }) == "over: no memory for the shape [2]");
+}
+
+TEST_CASE("a frozen tensor requires no gradient until the last of those who froze it ends") {
+  Tensor x = counting({4}).require_gradient(), part = x.view({{2}, {1}, 1});
+  auto one = std::make_unique<Frozen>(x), other = std::make_unique<Frozen>(part);
+  CHECK_FALSE(x.requires_gradient());
+  one.reset();
+  CHECK_FALSE(part.requires_gradient());
+  {
+    Tape tape;
+    Tensor y = add(x, x);
+    CHECK_FALSE(y.requires_gradient());
+  }
+  other.reset();
+  CHECK(x.requires_gradient());
+  CHECK(part.requires_gradient());
+  Tensor constant = counting({4});
+  { Frozen frozen(constant); }
+  CHECK_FALSE(constant.requires_gradient());
+}

@@ -142,8 +142,9 @@ TEST_CASE("parameters of attention") {
             R"({"d_model": 6, "n_head": 2, "max_positions": 5})") ==
         Lines{"qkv.weight [18, 6] *", "output.weight [6, 6] *", "output.bias [6]", "value_bias [6]",
               "key_pos_embeddings [10, 2, 3]", "key_pos_bias [10, 2]", "query_pos_bias [2, 3]"});
-  CHECK(parameters(RelativeMultiHeadAttention({}, {2, 1}, *std::make_unique<Random>()))[4]
-            .value.size(0) == 2 * 4096);
+  CHECK(
+      parameters(RelativeMultiHeadAttention({}, {2, 1}, *std::make_unique<Random>()))[4].value.size(
+          0) == 2 * 4096);
   CHECK(listed<RelativeGlobalAttentionConfig>(
             R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})") ==
         joined({attention_lines,
@@ -230,4 +231,38 @@ TEST_CASE("parameters of a language model") {
                 under("blocks.0", xl),
                 under("blocks.1", xl),
                 {"output.bias [9]"}}));
+}
+
+TEST_CASE("a shared parameter is listed once, and its other names beside it") {
+  ListOfTensors module;
+  Tensor shared = Tensor::full({2}, 1);
+  module.members = {{"a", shared}, {"b", Tensor::full({2}, 1)}, {"c", shared}, {"d", shared}};
+  Visitor visitor(module);
+  REQUIRE(visitor.tied.size() == 2);
+  CHECK(visitor.tied[0].name == "c");
+  CHECK(visitor.tied[1].name == "d");
+  for (const TiedName& tied : visitor.tied) CHECK(tied.listed_as == "a");
+}
+
+TEST_CASE("a list of parameters has each element once") {
+  Tensor all = Tensor::full({4, 6}, 1);
+  auto named = [](const char* name, const Tensor& value) {
+    return Parameter{name, value, Decay::no};
+  };
+  require_distinct("op", {named("a", slice(all, 0, 0, 2)), named("b", slice(all, 0, 2, 4)),
+                          named("c", Tensor::full({3}, 1)), named("d", slice(all, 0, 1, 1))});
+  // Columns lie between each other.
+  require_distinct("op", {named("a", slice(all, 1, 0, 2)), named("b", slice(all, 1, 2, 6))});
+  auto refused = [&](const Tensor& a, const Tensor& b) {
+    Tensor other = Tensor::full({2}, 1);
+    CHECK(refusal([&] {
+            require_distinct("op", {named("a", a), named("o", other), named("b", b)});
+          }) == "op: the parameters a and b have elements in common, expected each of them once");
+  };
+  refused(all, all);
+  refused(all, all.detach());
+  refused(slice(all, 0, 3, 4), all);
+  refused(slice(all, 0, 0, 2), slice(all, 0, 1, 3));
+  CHECK(refusal([&] { require_distinct("op", {named("a", {})}); }) ==
+        "op: parameter a is undefined");
 }

@@ -127,7 +127,7 @@ TEST_CASE("pair_trainer: what is refused") {
   PairTrainer trainer(model, pairs, {}, reversal_ends, short_run);
   auto saved = PairTrainer(model, others, {}, reversal_ends, short_run).saved();
   CHECK(refusal([&] { trainer.resume(saved, "old.file"); }) ==
-        "old.file: train_pairs: 72 tokens, the run's had 82");
+        "old.file: train_pairs: 72 tokens and lengths, the run's had 82");
   saved = trainer.saved();
   saved.erase("batches");
   CHECK(refusal([&] { trainer.resume(saved, "old.file"); }).starts_with("old.file: "));

@@ -46,3 +46,28 @@ TEST_CASE("parameter patterns: of the factors of a learning rate, the last that 
     CHECK(refusal([&] { factors(entry); }) ==
           text("lr_scale \"", entry, "\", expected PATTERN=FACTOR with a factor of more than 0"));
 }
+
+TEST_CASE("parameter patterns: the other names of a tied parameter are known") {
+  std::vector<TiedName> tied = {
+      {"output.weight", "embedding.weight"}, {"blocks.0.u", "u"}, {"blocks.10.u", "u"}};
+  std::vector<Parameter> all = four;
+  all.push_back({"u", Tensor::zeros({1}), Decay::no});
+  std::string owner = "\": output.weight is tied to embedding.weight, expected that name";
+  CHECK(refusal([&] { trainable(all, "output.*", tied); }) == "freeze \"output.*" + owner);
+  CHECK(refusal([&] { learning_rate_factors(all, "output.weight=2", tied); }) ==
+        "lr_scale \"output.weight" + owner);
+
+  using Notes = std::vector<std::string>;
+  CHECK(tied_notes(tied, "", "").empty());
+  CHECK(tied_notes({}, "embedding.*", "*=2").empty());
+  CHECK(tied_notes(tied, "*", "*=2").empty());
+  CHECK(tied_notes(tied, "embedding.*,output.*", "").empty());
+  CHECK(tied_notes(tied, "embedding.*", "") ==
+        Notes{"freeze: output.weight is frozen with embedding.weight, tied to it"});
+  CHECK(tied_notes(tied, "blocks.*", "") ==
+        Notes{"freeze: blocks.0.u and 1 more learn with u, tied to it"});
+  CHECK(tied_notes(tied, "blocks.0.*,u", "") ==
+        Notes{"freeze: blocks.10.u is frozen with u, tied to it"});
+  CHECK(tied_notes(tied, "", "*=2,embedding.*=3") ==
+        Notes{"lr_scale: output.weight has the factor 3 of embedding.weight, tied to it"});
+}

@@ -90,3 +90,29 @@ TEST_CASE("schedule: a decay that ends within the warm-up leaves min_lr behind i
   CHECK(schedule.at(9) == doctest::Approx(10 / 11.0));
   CHECK(schedule.at(10) == 0.1);
 }
+
+TEST_CASE("schedule: a decay without an end, and numbers out of range") {
+  for (ScheduleType type : {ScheduleType::linear, ScheduleType::cosine})
+    for (int64_t step : {0, 100, 5000})
+      CHECK(refusal([&] {
+              (void)Schedule{.type = type, .learning_rate = 1e-3, .warmup_iters = 100}.at(step);
+            }) == text("schedule: ", type,
+                       " with lr_decay_iters 0, expected the step at which the decay ends, at "
+                       "least 1"));
+  auto refused = [](auto change) {
+    Schedule schedule{.type = ScheduleType::noam, .lr_decay_iters = 10};
+    change(schedule);
+    return refusal([&] { (void)schedule.at(0); });
+  };
+  CHECK(refused([](auto& s) { s.learning_rate = -1; }) ==
+        "schedule: learning_rate -1, expected at least 0");
+  CHECK(refused([](auto& s) { s.min_lr = std::nan(""); }) ==
+        "schedule: min_lr nan, expected at least 0");
+  CHECK(refused([](auto& s) { s.warmup_iters = -1; }) ==
+        "schedule: warmup_iters -1, expected at least 0");
+  CHECK(refused([](auto& s) { s.lr_decay_iters = -1; }) ==
+        "schedule: lr_decay_iters -1, expected at least 0");
+  CHECK(refused([](auto& s) { s.d_model = 0; }) == "schedule: d_model 0, expected at least 1");
+  CHECK(refusal([] { (void)Schedule{.lr_decay_iters = 1}.at(-1); }) ==
+        "schedule: step -1, expected at least 0");
+}

@@ -3,6 +3,7 @@
 #include "optim/training_loop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/accumulate.h"
@@ -129,7 +130,8 @@ TEST_CASE("training loop: a gradient that is not finite stops it although the lo
     struct Overflow : AuxiliaryLoss {
       void visit(Visitor&) const override {}
       std::string config_text() const override { return "overflow"; }
-      Tensor operator()(const ModelOutput& output, const Tokens&, int64_t, Context&) const override {
+      Tensor operator()(const ModelOutput& output, const Tokens&, int64_t,
+                        Context&) const override {
         // Its value is 0, and its gradient has no end.
         Tensor zero = scale(sum(output.logits), 0);
         record(zero, {&output.logits}, [logits = output.logits](const Tensor&) {
@@ -162,4 +164,89 @@ TEST_CASE("training loop: the end of patience is saved off a save step, too") {
   std::vector<int64_t> saves;
   trainer.run({.on_save = [&] { saves.push_back(trainer.state().step); }});
   CHECK(saves == std::vector<int64_t>{4});
+}
+
+namespace {
+
+/// A training of one's own: y = w x for a w of 3.
+struct Slope : TrainingLoop {
+  Tensor w;
+
+  Slope(const LoopConfig& config, const Tensor& weight, Fingerprint data = {})
+      : TrainingLoop(config, {{"w", weight, Decay::no}},
+                     Optimizer({{"w", weight, Decay::no}}, SGD{}), {{"data", data}}, alone()),
+        w(weight) {}
+
+  int64_t learn(Context&) override {
+    Tape tape;
+    Tensor loss = square(w - 3);
+    backward(tape, loss, loss, 1);
+    return 1;
+  }
+  std::pair<Evaluation, Evaluation> scores(const EvaluationProgress&) const override {
+    double loss = std::abs(static_cast<double>(w.item()) - 3);
+    return {{loss, 1, 1}, {loss, 1, 1}};
+  }
+  void visit_state(SavedState&) override {}
+  void note(PeerConsistency&) const override {}
+};
+
+Tensor slope() { return Tensor::full({}, 1).require_gradient(); }
+
+}  // namespace
+
+TEST_CASE("training loop: a config of one's own is checked, and may leave settings out") {
+  auto refused = [](auto change) {
+    LoopConfig config{.batch_size = 4, .max_iters = 10};
+    change(config);
+    return refusal([&] { Slope(config, slope()); });
+  };
+  CHECK(refused([](auto& c) { c.eval_interval = 0; }) ==
+        "trainer: eval_interval 0, expected at least 1");
+  CHECK(refused([](auto& c) { c.batch_size = 0; }) == "trainer: batch_size 0, expected at least 1");
+  CHECK(refused([](auto& c) { c.max_iters = -1; }) == "trainer: max_iters -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.save_interval = -1; }) ==
+        "trainer: save_interval -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.patience = -1; }) == "trainer: patience -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
+        "trainer: grad_clip nan, expected at least 0");
+  CHECK(refused([](auto& c) { c.schedule.learning_rate = -1; }) ==
+        "trainer: learning_rate -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.schedule.warmup_iters = -1; }) ==
+        "trainer: warmup_iters -1, expected at least 0");
+
+  Slope left_out({.schedule = {.learning_rate = 0.1, .warmup_iters = 4}, .max_iters = 40}, slope());
+  int64_t evaluations = 0;
+  std::vector<double> rates;
+  left_out.run({.on_step = [&](const StepReport& report) { rates.push_back(report.learning_rate); },
+                .on_evaluation = [&](const EvaluationReport&) { ++evaluations; }});
+  CHECK(evaluations == 1);
+  REQUIRE(rates.size() == 40);
+  CHECK(rates[4] == 0.1);
+  CHECK(rates[22] == doctest::Approx(0.05));  // half way from the rise to max_iters
+  CHECK(rates[39] > 0);
+  CHECK(left_out.w.item() == doctest::Approx(3).epsilon(0.05));
+}
+
+TEST_CASE("training loop: other data are counted as what they are") {
+  LoopConfig config;
+  auto saved = Slope(config, slope(), {.tokens = 8, .hash = 1}).saved();
+  auto refused = [&](const Fingerprint& data) {
+    return refusal([&] { Slope(config, slope(), data).resume(saved, "file"); });
+  };
+  CHECK(refused({.tokens = 9, .hash = 1}) == "file: data: 9 elements, the run's had 8");
+  CHECK(refused({.tokens = 8, .hash = 2}) == "file: data: others than the run's 8 elements");
+  CHECK(refused({.tokens = 8, .hash = 2, .unit = "bytes"}) ==
+        "file: data: others than the run's 8 bytes");
+}
+
+TEST_CASE("training loop: two trainings of one's own may have one weight in turn") {
+  Tensor w = slope();
+  LoopConfig config{.schedule = {.type = ScheduleType::constant, .learning_rate = 0.1}};
+  Slope one(config, w), other(config, w);
+  for (int n = 0; n < 10; ++n) {
+    one.step();
+    other.step();
+  }
+  CHECK(w.item() == doctest::Approx(3).epsilon(0.02));
 }

@@ -282,7 +282,7 @@ refuses '--n_layer 2: must stay 1, as in run/last.safetensors' train --resume --
 refuses '--max_iters 5: the run in run/last.safetensors is already at step 20' \
   train --resume --out_dir run --max_iters 5
 sort pairs.tsv > sorted.tsv
-refuses "tokens, the run's had" train --resume --out_dir run --data sorted.tsv
+refuses "tokens and lengths, the run's had" train --resume --out_dir run --data sorted.tsv
 refuses 'nowhere/last.safetensors: no such file' train --resume --out_dir nowhere
 refuses '--checkpoint first' eval run --checkpoint first
 refuses '--beam 0' eval run --beam 0
