@@ -33,6 +33,7 @@ double sum_of_squares(const Scalar* x, int64_t n) {
 }  // namespace
 
 double gradient_norm(const std::vector<Parameter>& parameters) {
+  require_distinct("gradient_norm", parameters);
   std::vector<Piece> all = pieces(parameters);
   double squares = parallel_reduce<double>(
       static_cast<int64_t>(all.size()),

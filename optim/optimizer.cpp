@@ -8,13 +8,27 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+namespace {
+
+/// Throws unless weights can be updated at this rate.
+void check_rate(const char* name, double rate, const std::string& parameter = "") {
+  std::string wrong = range_error(rate, range::rate);
+  require(wrong.empty(), "optimizer: ", name, rate, parameter.empty() ? "" : " of ", parameter,
+          wrong);
+}
+
+}  // namespace
+
 Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
                      std::vector<double> learning_rate_factors)
     : parameters_(std::move(parameters)), rule_(rule), factors_(std::move(learning_rate_factors)) {
   check(rule_);
+  require_distinct("optimizer", parameters_);
   if (factors_.empty()) factors_.assign(parameters_.size(), 1);
   require(factors_.size() == parameters_.size(), "optimizer: ", factors_.size(),
           " factors of the learning rate, expected ", parameters_.size());
+  for (size_t n = 0; n < factors_.size(); ++n)
+    check_rate("factor ", factors_[n], parameters_[n].name);
   for (const auto& [name, value, decay] : parameters_) {
     require(value.is_contiguous(), "optimizer: parameter ", name, " is not contiguous");
     Moments start;
@@ -25,6 +39,9 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
 }
 
 void Optimizer::step(double learning_rate) {
+  check_rate("learning rate ", learning_rate);
+  for (size_t n = 0; n < factors_.size(); ++n)
+    check_rate("learning rate ", learning_rate * factors_[n], parameters_[n].name);
   for (size_t n = 0; n < parameters_.size(); ++n)
     if (parameters_[n].value.gradient().defined()) ++moments_[n].updates;
   std::vector<Piece> all = pieces(parameters_);

@@ -24,12 +24,13 @@ class Optimizer {
  public:
   /// Sets up the optimizer. A parameter's learning rate is the step's rate times the parameter's
   /// factor, which is 1 if no factors are given. Throws, naming the setting, when one of the rule
-  /// is out of range.
+  /// or a factor is out of range, and, naming both, when two parameters share an element.
   Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
             std::vector<double> learning_rate_factors = {});
 
   /// Updates every parameter that has a gradient, in place. The bits do not depend on the number
-  /// of threads.
+  /// of threads. Throws, and changes nothing, when the rate of a parameter is less than 0 or not
+  /// finite.
   void step(double learning_rate);
   /// Drops all gradients. The next backward pass makes new ones. PyTorch: optimizer.zero_grad().
   void zero_gradients() const;

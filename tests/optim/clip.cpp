@@ -75,3 +75,12 @@ TEST_CASE("clip: a norm that is not finite is reported and mends nothing") {
   CHECK(refusal([&] { clip_gradient_norm(infinite, -1); }) ==
         "clip_gradient_norm: max_norm -1, expected at least 0");
 }
+
+TEST_CASE("clip: a parameter that stands twice is refused, and not counted twice") {
+  std::vector<Parameter> parameters = with_gradients({{1, 1}});
+  parameters.push_back({"again", parameters[0].value, Decay::no});
+  std::string reason = text("gradient_norm: the parameters ", parameters[0].name,
+                            " and again have elements in common, expected each of them once");
+  CHECK(refusal([&] { gradient_norm(parameters); }) == reason);
+  CHECK(refusal([&] { clip_gradient_norm(parameters, 1); }) == reason);
+}

@@ -177,3 +177,31 @@ TEST_CASE("optimizer: settings out of range") {
   CHECK(refused(SGD{.momentum = 2}) == "sgd: momentum 2, expected 0 to less than 1");
   CHECK(refused(SGD{.weight_decay = -1}) == "sgd: weight_decay -1, expected at least 0");
 }
+
+TEST_CASE("optimizer: a rate that would ruin the weights is refused, and changes nothing") {
+  std::vector<Parameter> weights = three_weights();
+  for (double rate : {std::nan(""), -1.0, HUGE_VAL}) {
+    Optimizer optimizer(weights, SGD{.momentum = 0.5});
+    set_gradient(weights[0].value, Tensor::full({3}, 1));
+    std::vector<Scalar> before = weights[0].value.values();
+    std::string expected = rate > 0 ? ", expected at most 1e+38" : ", expected at least 0";
+    CHECK(refusal([&] { optimizer.step(rate); }) ==
+          text("optimizer: learning rate ", rate, expected));
+    CHECK(weights[0].value.values() == before);
+    CHECK(optimizer.moments()[0].updates == 0);
+    CHECK(refusal([&] { Optimizer(weights, SGD{}, {rate}); }) ==
+          text("optimizer: factor ", rate, " of w", expected));
+  }
+  Optimizer scaled(weights, SGD{}, {1e30});
+  CHECK(refusal([&] { scaled.step(1e30); }) ==
+        "optimizer: learning rate 1e+60 of w, expected at most 1e+38");
+  Optimizer(weights, SGD{}, {0}).step(0);
+}
+
+TEST_CASE("optimizer: a parameter that two lists share is refused, with both names") {
+  std::vector<Parameter> weights = three_weights();
+  weights.push_back({"again", weights[0].value, Decay::no});
+  CHECK(refusal([&] { Optimizer(weights, SGD{}); }) ==
+        "optimizer: the parameters w and again have elements in common, expected each of them "
+        "once");
+}
