@@ -137,6 +137,15 @@ runs train $tiny --out_dir frozen --freeze 'embedding.*,blocks.0.feed_forward.*'
 differ frozen plain
 refuses 'freeze "head.*", expected a pattern that matches a parameter' train $tiny --freeze 'head.*'
 refuses 'leaves no parameter to train' train $tiny --freeze '*'
+# The output weight is the embedding unless --tie_embedding false says otherwise.
+prints '^freeze: output.weight is frozen with embedding.weight, tied to it$' \
+  train $tiny --out_dir frozen_head --freeze 'embedding.*'
+prints '^lr_scale: output.weight has the factor 2 of embedding.weight, tied to it$' \
+  train $tiny --out_dir scaled_head --lr_scale 'embedding.*=2'
+refuses 'freeze "output.weight": output.weight is tied to embedding.weight, expected that name' \
+  train $tiny --freeze 'output.weight'
+refuses 'lr_scale "output.weight": output.weight is tied to embedding.weight, expected that name' \
+  train $tiny --lr_scale 'output.weight=2'
 
 # --- A learning rate of their own, for some parameters and for all.
 runs train $tiny --out_dir scaled --lr_scale '*position*=3'

@@ -95,6 +95,13 @@ Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus
   set_product_precision(flags.precision);
 }
 
+std::vector<std::string> Training::notes() const {
+  std::vector<std::string> lines = trainer_.notes();
+  if (std::string left_out = unscored(flags_, *corpus_); !left_out.empty())
+    lines.push_back(left_out);
+  return lines;
+}
+
 TrainingRun::Setup Training::setup() {
   return {
       .model = model_,
@@ -103,7 +110,7 @@ TrainingRun::Setup Training::setup() {
                           " parameters, on ", text_name(flags_.data), ": ", corpus_->train.size(),
                           " characters to train on, ", corpus_->validation.size(),
                           " to validate on, ", corpus_->vocabulary.size(), " distinct"),
-      .unscored = unscored(flags_, *corpus_),
+      .notes = notes(),
       .scores = scores,
       .write = [this](const std::string& path, const RunState& state) { write(path, state); }};
 }

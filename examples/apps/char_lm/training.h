@@ -35,6 +35,8 @@ class Training {
 
  private:
   common::TrainingRun::Setup setup();
+  /// Returns lines about what a reader may not expect.
+  std::vector<std::string> notes() const;
   void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;

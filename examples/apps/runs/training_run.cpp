@@ -94,7 +94,7 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
 
 void TrainingRun::announce() {
   progress_.print(setup_.description);
-  if (!setup_.unscored.empty()) progress_.print(setup_.unscored);
+  for (const std::string& note : setup_.notes) progress_.print(note);
   if (saved_step_)
     progress_.print(text("continues after step ", step(), " of ", options_.max_iters));
 }

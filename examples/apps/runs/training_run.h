@@ -25,8 +25,9 @@ class TrainingRun {
     shiftgrad::TrainingLoop& trainer;
     /// Description of the model and the data, printed at the start.
     std::string description;
-    /// What evaluations leave out, printed at the start; may be empty.
-    std::string unscored{};
+    /// What a reader may not expect, such as what evaluations leave out: lines to print at the
+    /// start.
+    std::vector<std::string> notes{};
     /// Returns the text to print about an evaluation.
     std::function<std::string(const shiftgrad::EvaluationReport&)> scores;
     /// Writes a checkpoint of the model as it is now. The best checkpoint has no state of the
