@@ -32,7 +32,11 @@ std::map<std::string, StoredTensor> state_dict(const Module& module) {
 }
 
 void check_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors) {
-  std::vector<Parameter> wanted = parameters(module);
+  Visitor visitor(module);
+  const std::vector<Parameter>& wanted = visitor.parameters;
+  for (const TiedName& tied : visitor.tied)
+    require(!tensors.contains(tied.name), "unexpected tensor \"", tied.name,
+            "\": this model ties it to ", tied.listed_as);
   std::vector<std::string> names;
   for (const Parameter& parameter : wanted) names.push_back(parameter.name);
   check_names(names, tensors);

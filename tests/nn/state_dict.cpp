@@ -125,3 +125,17 @@ TEST_CASE("state_dict: what does not fit is named, and nothing is loaded") {
           tensors["weight"].dtype = DType::i16;
         }).starts_with("file: tensor \"weight\": I16, expected F"));
 }
+
+TEST_CASE("state dict: a tied parameter has a place under its owner's name alone") {
+  struct Tied : Module {
+    Linear first = linear_of(1), second = first;
+    void visit(Visitor& visitor) const override {
+      visitor("first", first);
+      visitor("second", second);
+    }
+  } tied;
+  std::map<std::string, StoredTensor> tensors = state_dict(tied);
+  tensors["second.weight"] = tensors.at("first.weight");
+  CHECK(refusal([&] { load_state_dict(tied, tensors, "file"); }) ==
+        "file: unexpected tensor \"second.weight\": this model ties it to first.weight");
+}
