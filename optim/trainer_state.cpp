@@ -58,6 +58,9 @@ void TrainerState::visit(SavedState& saved) {
   saved("step", step);
   saved("best_loss", best_loss);
   saved("evaluations_since_best", evaluations_since_best);
+  int64_t due = !saved.reads() && evaluation_due ? 1 : 0;
+  if (due == 1 || saved.tensors.contains(evaluation_due_name)) saved(evaluation_due_name, due);
+  evaluation_due = due > 0;
   saved("dropout", random.seed, random.stream, random.counter);
   std::vector<Moments> moments = optimizer.moments();
   for (size_t n = 0; n < moments.size(); ++n) {

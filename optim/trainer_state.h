@@ -55,6 +55,8 @@ class SavedState {
 
 /// The names of the tensors of a memory, which a state may have or not.
 inline constexpr const char* memory_prefix = "memory.";
+/// The name of the tensor that only a run that was stopped in an evaluation has.
+inline constexpr const char* evaluation_due_name = "evaluation_due";
 /// Returns the name of the memory of this block.
 inline std::string memory_name(size_t block) { return memory_prefix + std::to_string(block); }
 
@@ -71,12 +73,15 @@ struct TrainerState {
   double best_loss = std::numeric_limits<double>::infinity();
   /// Number of evaluations since then.
   int64_t evaluations_since_best = 0;
+  /// Whether the evaluation of this step was due and not made, since the run was stopped in it.
+  bool evaluation_due = false;
 
   /// Writes or reads
   ///
   ///     step                     I64 [1]
   ///     best_loss                F64 [1]
   ///     evaluations_since_best   I64 [1]
+  ///     evaluation_due           I64 [1]: 1; there only where it is
   ///     dropout                  U64 [3]: seed, stream, counter
   ///     optimizer.updates.NAME   I64 [1] of a parameter
   ///     optimizer.first.NAME     of its shape, where the update rule has such moments

@@ -14,13 +14,14 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// Throws unless the saved tensors have the names of those of a training that starts, with a memory
-/// of any depth.
+/// of any depth, and perhaps an evaluation that is due.
 void check_state_names(const std::map<std::string, StoredTensor>& start,
                        const std::map<std::string, StoredTensor>& saved) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : start)
-    if (!name.starts_with(memory_prefix)) names.push_back(name);
+    if (!name.starts_with(memory_prefix) && name != evaluation_due_name) names.push_back(name);
   for (size_t n = 0; saved.contains(memory_name(n)); ++n) names.push_back(memory_name(n));
+  if (saved.contains(evaluation_due_name)) names.push_back(evaluation_due_name);
   check_names(names, saved);
 }
 
@@ -127,6 +128,7 @@ StepReport TrainingLoop::step() {
   state_.optimizer.step(report.learning_rate);
   state_.random = context.random;
   state_.step = report.step;
+  state_.evaluation_due = false;
   report.seconds = watch.seconds();
   return report;
 }
@@ -137,6 +139,7 @@ EvaluationReport TrainingLoop::evaluate(const EvaluationProgress& progress) {
   bool best = validation.nats < state_.best_loss;
   if (best) state_.best_loss = validation.nats;
   state_.evaluations_since_best = best ? 0 : state_.evaluations_since_best + 1;
+  state_.evaluation_due = false;
   return {state_.step, train, validation, best};
 }
 
@@ -164,19 +167,30 @@ bool TrainingLoop::out_of_patience() const {
   return config_.patience > 0 && state_.evaluations_since_best >= config_.patience;
 }
 
+bool TrainingLoop::evaluate_unless_stopped(const TrainerCallbacks& callbacks) try {
+  EvaluationReport scores = evaluate([&](int64_t done, int64_t total) {
+    if (callbacks.on_evaluation_progress) callbacks.on_evaluation_progress(done, total);
+    leave_if_any(peers_, callbacks.should_stop && callbacks.should_stop());
+  });
+  if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
+  return true;
+} catch (const WorkLeft&) {
+  return false;
+}
+
 void TrainingLoop::run(const TrainerCallbacks& callbacks) {
   auto due = [&](int64_t interval) {
     return state_.step % interval == 0 || state_.step == config_.max_iters;
   };
   int64_t save_interval = config_.save_interval > 0 ? config_.save_interval : config_.eval_interval;
-  while (state_.step < config_.max_iters && !out_of_patience()) {
-    StepReport report = step();
-    if (callbacks.on_step) callbacks.on_step(report);
-    if (due(config_.eval_interval)) {
-      EvaluationReport scores = evaluate(callbacks.on_evaluation_progress);
-      if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
+  while (state_.evaluation_due || (state_.step < config_.max_iters && !out_of_patience())) {
+    if (!state_.evaluation_due) {
+      StepReport report = step();
+      if (callbacks.on_step) callbacks.on_step(report);
+      state_.evaluation_due = due(config_.eval_interval);
     }
-    bool asked = callbacks.should_stop && callbacks.should_stop();
+    bool left = state_.evaluation_due && !evaluate_unless_stopped(callbacks);
+    bool asked = left || (callbacks.should_stop && callbacks.should_stop());
     bool stop = sums(peers_, {asked ? 1.0 : 0.0})[0] > 0;
     if (callbacks.on_save && (stop || out_of_patience() || due(save_interval))) callbacks.on_save();
     if (stop) return;

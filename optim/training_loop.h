@@ -66,8 +66,9 @@ struct TrainerCallbacks {
   /// The loop calls this when a save is due, after the step and its evaluation if it has one. It is
   /// the place to save what the run can resume from.
   std::function<void()> on_save{};
-  /// The loop calls this after each step. `true` ends the run with a save, but without another
-  /// evaluation.
+  /// The loop calls this after each step, and in an evaluation after each batch. `true` ends the
+  /// run with a save, but without another evaluation. One that was under way is made anew when the
+  /// run goes on.
   std::function<bool()> should_stop{};
 };
 
@@ -138,7 +139,7 @@ class TrainingLoop {
   EvaluationReport evaluate(const EvaluationProgress& progress = {});
 
   /// Trains until max_iters or the end of patience, with an evaluation every eval_interval steps
-  /// and at the end.
+  /// and at the end. It first makes the evaluation in which the run was stopped, if it was.
   void run(const TrainerCallbacks& callbacks = {});
 
   /// Whether the last `patience` evaluations were no better than the best.
@@ -171,7 +172,8 @@ class TrainingLoop {
   /// Takes the batches of an update and runs this peer's rows of each forward, with the context,
   /// and `backward`. Returns the number of tokens in all rows of all batches.
   virtual int64_t learn(Context& context) = 0;
-  /// Scores the training data, then the validation data.
+  /// Scores the training data, then the validation data. It calls `progress` after each batch, and
+  /// ends as soon as that throws. With several peers, `sums` or mean_over adds up what they found.
   virtual std::pair<Evaluation, Evaluation> scores(const EvaluationProgress& progress) const = 0;
   /// Writes or reads the place in the data, and whatever else of the task changes from step to
   /// step. What it reads replaces the state only once nothing was refused. Tensors of a memory,
@@ -192,6 +194,9 @@ class TrainingLoop {
   ProcessGroup& peers_;
 
  private:
+  /// Evaluates and reports it, unless a peer is asked to stop. Returns whether it did.
+  bool evaluate_unless_stopped(const TrainerCallbacks& callbacks);
+
   LoopConfig config_;
   /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.
   std::vector<Parameter> listed_;

@@ -1,5 +1,6 @@
 #include "optim/peers/process_group.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/machine/thread_variable.h"
@@ -8,14 +9,23 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Returns the numbers of each peer, by rank.
 template <class Number>
-std::vector<std::vector<Number>> gather_numbers(ProcessGroup& peers, std::span<const Number> mine) {
-  std::vector<std::vector<Number>> all;
-  for (const std::vector<std::byte>& bytes : peers.gather(std::as_bytes(mine))) {
-    std::vector<Number>& numbers = all.emplace_back(bytes.size() / sizeof(Number));
-    if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  }
+std::vector<Number> numbers_of(const std::vector<std::byte>& bytes) {
+  std::vector<Number> numbers(bytes.size() / sizeof(Number));
+  if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+// Between two pieces of work a peer passes nothing, or a byte if it is asked to leave. A sum is
+// longer.
+constexpr std::byte asks_to_leave{1};
+
+/// Returns what each peer passes, by rank.
+std::vector<std::vector<std::byte>> gather_unless_left(ProcessGroup& peers,
+                                                       std::span<const std::byte> mine) {
+  std::vector<std::vector<std::byte>> all = peers.gather(mine);
+  for (const std::vector<std::byte>& passed : all)
+    if (passed.size() == 1) throw WorkLeft{};
   return all;
 }
 
@@ -33,19 +43,30 @@ Rows own_rows(const ProcessGroup& peers, int64_t rows) {
   return {begin(peers.rank()), begin(peers.rank() + 1)};
 }
 
+void leave_if_any(ProcessGroup& peers, bool is_asked) {
+  gather_unless_left(peers, {&asks_to_leave, size_t{is_asked}});
+}
+
 std::vector<double> sums(ProcessGroup& peers, const std::vector<double>& values) {
-  std::vector<std::vector<double>> all = gather_numbers(peers, std::span(values));
-  std::vector<double> totals = all[0];
-  for (size_t peer = 1; peer < all.size(); ++peer)
-    for (size_t n = 0; n < totals.size(); ++n) totals[n] += all[peer][n];
+  std::span<const std::byte> mine = std::as_bytes(std::span(values));
+  std::vector<std::vector<std::byte>> all = gather_unless_left(peers, mine);
+  while (std::ranges::any_of(all, [&](const auto& passed) { return passed.size() < mine.size(); }))
+    all = gather_unless_left(peers, mine);
+  std::vector<double> totals = numbers_of<double>(all[0]);
+  for (size_t peer = 1; peer < all.size(); ++peer) {
+    std::vector<double> numbers = numbers_of<double>(all[peer]);
+    for (size_t n = 0; n < totals.size(); ++n) totals[n] += numbers[n];
+  }
   return totals;
 }
 
 Tensor gather_rows(ProcessGroup& peers, const Tensor& part) {
   std::vector<Scalar> joined;
-  for (const std::vector<Scalar>& rows :
-       gather_numbers(peers, std::span<const Scalar>(part.values())))
+  std::vector<Scalar> own = part.values();
+  for (const std::vector<std::byte>& bytes : peers.gather(std::as_bytes(std::span(own)))) {
+    std::vector<Scalar> rows = numbers_of<Scalar>(bytes);
     joined.insert(joined.end(), rows.begin(), rows.end());
+  }
   Dims shape = part.shape();
   shape[0] = static_cast<int64_t>(sums(peers, {static_cast<double>(shape[0])})[0]);
   return Tensor::from(shape, joined);

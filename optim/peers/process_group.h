@@ -60,7 +60,16 @@ struct Rows {
 /// one row.
 Rows own_rows(const ProcessGroup& peers, int64_t rows);
 
-/// Returns the sum of each value over all peers, added in the order of the ranks.
+/// What all peers throw together when they leave work that one of them was asked to leave.
+struct WorkLeft {};
+
+/// Throws WorkLeft on all peers if one of them is asked to leave the work that they share. A peer
+/// calls it after each piece of its work, and `sums` after the last one; peers may have different
+/// numbers of pieces.
+void leave_if_any(ProcessGroup& peers, bool is_asked);
+
+/// Returns the sum of each value over all peers, added in the order of the ranks. It waits for
+/// peers that are still between pieces of work, and throws WorkLeft with them.
 std::vector<double> sums(ProcessGroup& peers, const std::vector<double>& values);
 
 /// Returns the peers' parts of a tensor, joined along the first axis in the order of the ranks.

@@ -210,6 +210,25 @@ TEST_CASE("trainer state: every tensor is needed, in its type and shape, and no 
   CHECK(refused(saved) == "missing tensors \"step\"");
 }
 
+TEST_CASE("trainer state: an evaluation that is due may be there or not") {
+  Tensors saved = saved_after(2, config_of(BatchType::streams));
+  StoredTensor due = saved.at("step");
+  for (int64_t value : {0, 1}) {
+    overwrite(due, value);
+    Tensors with = saved;
+    with["evaluation_due"] = due;
+    Run run(config_of(BatchType::streams));
+    run.trainer.resume(with, "file");
+    CHECK(run.trainer.state().evaluation_due == (value == 1));
+    CHECK(run.trainer.saved() == (value == 1 ? with : saved));
+    run.trainer.resume(saved, "file");
+    CHECK(!run.trainer.state().evaluation_due);
+  }
+  due.shape = {1, 1};
+  saved["evaluation_due"] = due;
+  CHECK(refused(saved) == "tensor \"evaluation_due\": [1, 1], expected [1]");
+}
+
 TEST_CASE("trainer state: numbers out of range") {
   Tensors saved = saved_after(2, config_of(BatchType::streams));
   auto refused_with = [&](const std::string& name, auto value) {

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ios>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "core/accumulate.h"
+#include "nn/state_dict.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "tests/support/refusal.h"
@@ -249,4 +253,91 @@ TEST_CASE("training loop: two trainings of one's own may have one weight in turn
     other.step();
   }
   CHECK(w.item() == doctest::Approx(3).epsilon(0.02));
+}
+
+namespace {
+
+/// A model with its training, and what it reported.
+struct LoggedRun {
+  LanguageModel model = new_model(small_transformer_xl());
+  Trainer trainer;
+  std::vector<std::string> log{};
+  /// What was saved last.
+  std::map<std::string, StoredTensor> weights{}, state{};
+
+  LoggedRun(const std::vector<int32_t>& text, const TrainerConfig& config)
+      : trainer(model, text, {}, config) {}
+
+  /// Runs until the evaluations have scored this many batches, and returns how many they have.
+  int64_t run(int64_t most = std::numeric_limits<int64_t>::max()) {
+    int64_t scored = 0;
+    trainer.run({.on_evaluation_progress = [&](int64_t, int64_t) { ++scored; },
+                 .on_evaluation =
+                     [&](const EvaluationReport& report) {
+                       log.push_back(shiftgrad::text(report.step, report.best ? " best " : " ",
+                                                     std::hexfloat, report.train.nats, ' ',
+                                                     report.validation.nats));
+                     },
+                 .on_save =
+                     [&] {
+                       weights = state_dict(model);
+                       state = trainer.saved();
+                     },
+                 .should_stop = [&] { return scored >= most; }});
+    return scored;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("training loop: stopped at any batch of an evaluation, it saves, and makes it anew") {
+  std::vector<int32_t> text = random_text(150, 7);
+  for (int64_t patience : {0, 1})
+    for (BatchType batches : {BatchType::streams, BatchType::blocks}) {
+      CAPTURE(patience);
+      CAPTURE(batches);
+      TrainerConfig config = streams(batches == BatchType::streams ? 11 : 0);
+      config.batches = batches;
+      config.eval_interval = 8;
+      config.save_interval = 5;
+      config.patience = patience;
+      if (patience > 0) config.learning_rate = config.min_lr = 0;
+      LoggedRun whole(text, config);
+      int64_t all = whole.run();
+      REQUIRE(all > 12);
+      for (int64_t most = 1; most <= all; ++most) {
+        CAPTURE(most);
+        LoggedRun first(text, config), second(text, config);
+        CHECK(first.run(most) == most);
+        CHECK(first.log.size() < whole.log.size());
+        CHECK(first.state.contains("evaluation_due"));
+        CHECK(first.trainer.state().evaluation_due);
+        load_state_dict(second.model, first.weights, "first");
+        second.trainer.resume(first.state, "first");
+        CHECK(second.trainer.saved() == first.state);
+        second.run();
+        first.log.insert(first.log.end(), second.log.begin(), second.log.end());
+        CHECK(first.log == whole.log);
+        CHECK(second.weights == whole.weights);
+        CHECK(second.state == whole.state);
+        CHECK(!second.state.contains("evaluation_due"));
+      }
+    }
+}
+
+TEST_CASE("training loop: a step or an evaluation makes up for the one that was left") {
+  std::vector<int32_t> text = random_text(150, 7);
+  for (bool steps : {true, false}) {
+    TrainerConfig config = streams(0);
+    config.eval_interval = 8;
+    LoggedRun run(text, config);
+    run.run(1);
+    REQUIRE(run.trainer.state().evaluation_due);
+    if (steps)
+      run.trainer.step();
+    else
+      run.trainer.evaluate();
+    CHECK(!run.trainer.state().evaluation_due);
+    CHECK(!run.trainer.saved().contains("evaluation_due"));
+  }
 }

@@ -18,6 +18,7 @@
 #include "examples/apps/draw/progress.h"
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/flags/saved_flags.h"
+#include "examples/apps/runs/stop_request.h"
 #include "nn/models/generate.h"
 #include "scored_text.h"
 #include "training.h"
@@ -31,6 +32,7 @@ using common::make_run_folder;
 using common::parse;
 using common::Progress;
 using common::RunFolder;
+using common::StopRequest;
 using shiftgrad::fail;
 using shiftgrad::require;
 
@@ -115,12 +117,15 @@ std::vector<ComparedModel> compared_models(const CompareFlags& flags, int64_t vo
   return list;
 }
 
-double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int64_t mem_len) {
+double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int64_t mem_len,
+                     const StopRequest& stop) {
   Progress progress("characters");
   int64_t written = 0;
   auto start = std::chrono::steady_clock::now();
-  shiftgrad::generate(model, {0}, {.length = length, .mem_len = mem_len},
-                      [&](int32_t) { progress.show(++written, length); });
+  shiftgrad::generate(model, {0}, {.length = length, .mem_len = mem_len}, [&](int32_t) {
+    progress.show(++written, length);
+    stop.check();
+  });
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   return static_cast<double>(length) / passed.count();
 }
@@ -149,19 +154,23 @@ void check_new(const CompareFlags& flags, const std::vector<ComparedModel>& list
 }
 
 /// Trains, then scores the checkpoint that did best on the validation split.
-Run run(const TrainFlags& flags, const std::shared_ptr<const Corpus>& corpus, int64_t length) {
+Run run(const TrainFlags& flags, const std::shared_ptr<const Corpus>& corpus, int64_t length,
+        const StopRequest& stop) {
   shiftgrad::reset_peak();
   Run result;
   {
     Training training(flags, corpus, nullptr, [&] { return make_run_folder(flags.out_dir); });
-    training.run({});
+    training.run([&] { return stop.signal() != 0; });
+    stop.check();
     result.training_speed = training.tokens_per_second();
   }
   result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;
   SavedRun saved = load_run(flags.out_dir, "best");
   shiftgrad::LanguageModel model = usable_model(saved);
-  result.bits = score(model, corpus->validation, flags.default_evaluation()).bits();
-  result.writing_speed = writing_speed(model, length, flags.generation_mem_len());
+  shiftgrad::EvaluationConfig config = flags.default_evaluation();
+  config.progress = [&](int64_t, int64_t) { stop.check(); };
+  result.bits = score(model, corpus->validation, config).bits();
+  result.writing_speed = writing_speed(model, length, flags.generation_mem_len(), stop);
   return result;
 }
 
@@ -173,13 +182,14 @@ Command::Work prepare(const CompareFlags& flags) {
   check_new(flags, *list, folder);
   set_product_precision(flags.training.precision);
   return [flags, corpus, list, folder] {
+    StopRequest stop;
     std::vector<ComparedModel> done;
     for (ComparedModel& model : *list) {
       for (int64_t n = 0; n < flags.seeds; ++n) {
         TrainFlags training = flags_of_run(flags, model, n);
         std::cout << "== " << model.name << ", run " << n + 1 << " of " << flags.seeds << ", in "
                   << training.out_dir << std::endl;
-        model.runs.push_back(run(training, corpus, flags.length));
+        model.runs.push_back(run(training, corpus, flags.length, stop));
       }
       done.push_back(model);
       write_csv(folder.path / "comparison.csv", done);
@@ -216,7 +226,7 @@ Command compare_command(CLI::App& program) {
     if (name != "model") common::set_group(add_flag(app, value, field), TrainFlags::group(name));
   });
   add_overwrite_flag(app, flags->overwrite, "the comparison in --out_dir, if there is one");
-  return {&app, [flags] { return prepare(*flags); }};
+  return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 
 }  // namespace char_lm

@@ -237,7 +237,7 @@ Command context_command(CLI::App& program) {
   add_picture_flags(app, flags->out, flags->json);
   add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
            range::thread_count);
-  return {&app, [flags] { return prepare(*flags); }};
+  return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 
 }  // namespace char_lm

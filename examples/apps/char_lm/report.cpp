@@ -273,7 +273,7 @@ Command report_command(CLI::App& program) {
   common::add_report_place(app, *flags);
   add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
            range::thread_count);
-  return {&app, [flags] { return prepare(*flags); }};
+  return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 
 }  // namespace char_lm

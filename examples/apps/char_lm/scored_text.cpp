@@ -32,7 +32,10 @@ std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
 shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,
                             shiftgrad::EvaluationConfig config, std::vector<double>* losses) {
   Progress progress("characters");
-  config.progress = [&](int64_t done, int64_t total) { progress.show(done, total); };
+  config.progress = [&progress, own = config.progress](int64_t done, int64_t total) {
+    progress.show(done, total);
+    if (own) own(done, total);
+  };
   return evaluate(model, text, config, losses);
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <exception>
 #include <filesystem>
@@ -24,6 +25,7 @@
 #include "core/machine/precision.h"
 #include "examples/apps/draw/printable.h"
 #include "examples/apps/draw/terminal_text.h"
+#include "examples/apps/runs/stop_request.h"
 
 namespace common {
 
@@ -32,6 +34,7 @@ using shiftgrad::ProcessGroup;
 namespace {
 
 constexpr int success = 0, failure = 1, bad_input = 2;
+constexpr const char* unwritten_output = "standard output: cannot be written";
 
 /// Prints an error or a warning in one write, so that no other process prints into it.
 void print_line(const CLI::App& program, const std::string& line) {
@@ -65,6 +68,9 @@ int finish(const CLI::App& program, const Command* command, Command::Work work,
     // The work, and its progress bar, are destroyed before an error is printed.
     std::exchange(work, {})();
     flush_output();
+  } catch (const StoppedBySignal& stopped) {
+    if (!std::cout.flush()) print_line(program, unwritten_output);
+    exit_by_signal(stopped.signal);
   } catch (const std::exception& error) {
     return complain(program, reason(command, error), failure, peers);
   }
@@ -84,6 +90,8 @@ void warn_of_slow_products(const CLI::App& program, const Command& command,
 }
 
 int run(const CLI::App& program, const Command& command, ProcessGroup& peers) {
+  // Writing into a pipe that nobody reads then fails, as into a full disk.
+  if (command.outlives_readers) std::signal(SIGPIPE, SIG_IGN);
   Command::Work work;
   try {
     work = command.prepare();
@@ -150,19 +158,18 @@ void keep_standard_streams() {
 
 void flush_output() {
   std::cout.flush();
-  shiftgrad::require(std::cout.good(), "standard output: cannot be written");
+  shiftgrad::require(std::cout.good(), unwritten_output);
 }
 
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, ProcessGroup& peers) {
+  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond a limit fails
   TerminalText output(std::cout, STDOUT_FILENO), errors(std::cerr, STDERR_FILENO);
   std::string status =
       "Exit status: 0 for success; 1 for a failure during the work; 2 for bad flags or bad input, "
       "with nothing written";
   if (commands.size() > 1)
-    status +=
-        "; 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM, for which train saves a checkpoint "
-        "first";
+    status += "; " + stop_statuses() + ", for which train saves a checkpoint first";
   std::string own = program.get_footer();
   program.footer((own.empty() ? own : own + "\n\n") + status + '.');
   const Command* command = nullptr;

@@ -14,6 +14,9 @@ struct Command {
   using Work = std::function<void()>;
   CLI::App* flags;
   std::function<Work()> prepare;
+  /// Whether it goes on where nobody reads what it prints any more, since it has files to write.
+  /// Others then end by SIGPIPE.
+  bool outlives_readers = false;
 };
 
 /// Opens any of the three standard streams that is closed, so that no other file takes its place.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/errors.h"
+#include "examples/apps/runs/stop_request.h"
 
 namespace common {
 
@@ -23,9 +24,11 @@ const std::string decided_by_weights = ", whose weights depend on it";
 CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
                              const std::string& data) {
   set_footer(app,
-             "On SIGINT, SIGTERM or SIGHUP, the program finishes the current step, saves a "
-             "checkpoint and exits with status 130, 143 or 129; a second signal ends it at once. "
-             "In a build with MPI, the processes that mpirun starts train one model together.");
+             "On a signal to stop, the program finishes the current step or leaves an evaluation, "
+             "which --resume then makes, saves a checkpoint and exits with status " +
+                 stop_statuses() +
+                 "; a second SIGINT, SIGTERM or SIGUSR1 ends it at once. "
+                 "In a build with MPI, the processes that mpirun starts train one model together.");
   std::string listed;
   for (const std::string& name : free) listed += (listed.empty() ? "--" : ", --") + name;
   return add_switch(app, "resume", resume,

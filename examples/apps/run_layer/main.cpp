@@ -6,6 +6,7 @@
 //
 // For a broken case, it prints one line on standard error, writes nothing, and exits with status 2.
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -21,6 +22,7 @@ int main(int count, char** arguments) try {
     return 2;
   }
   initialize();
+  std::signal(SIGXFSZ, SIG_IGN);  // so that writing beyond a limit fails
   std::string path = arguments[1];
   auto run = [&] {
     Case given(path);

@@ -48,7 +48,7 @@ void follow_trainings(const std::vector<std::string>& runs, const std::string& f
       while (stop.signal() == 0 && Clock::now() < next) rest();
       if (stop.signal() == 0) continue;
       write(Moment::stopped);
-      exit_by_signal(stop.signal());
+      stop.check();
     }
   }
   write(Moment::ended);

@@ -103,7 +103,7 @@ void TrainingRun::explain_end() {
   if (setup_.trainer.out_of_patience())
     progress_.print(text("stopped after step ", step(), ": ", options_.patience,
                          " evaluations in a row without a new best"));
-  else if (step() < options_.max_iters)
+  else if (step() < options_.max_iters || setup_.trainer.state().evaluation_due)
     progress_.print(text("stopped after step ", step(), "; train --resume --out_dir ",
                          shell_word(as_argument(folder_.path.string())), " continues"));
 }

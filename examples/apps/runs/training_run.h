@@ -46,8 +46,8 @@ class TrainingRun {
   /// when that has no state to continue from, or one that does not fit.
   void resume(const shiftgrad::RunState& saved, const std::string& source);
 
-  /// Trains until the last step, or until `should_stop`, which may be empty, returns true after a
-  /// step. Throws one line for any failure, and names the checkpoint that is left.
+  /// Trains until the last step, or until `should_stop`, which may be empty, returns true. Throws
+  /// one line for any failure, and names the checkpoint that is left.
   void run(const std::function<bool()>& should_stop);
 
   /// Returns the speed of the typical step.
@@ -93,7 +93,7 @@ class TrainingRun {
 /// a best checkpoint, which they read; a training of no steps has none.
 void print_ending(const std::string& out_dir, const std::vector<std::string>& next);
 
-/// Trains until the end or a signal. The exit status tells which of the two it was. At the end, the
+/// Trains until the end or a signal, and throws StoppedBySignal after the latter. At the end, the
 /// first of the peers prints what print_ending does.
 template <class Training>
 void train_until_signal(std::unique_ptr<Training> training, const shiftgrad::ProcessGroup& peers,
@@ -101,7 +101,7 @@ void train_until_signal(std::unique_ptr<Training> training, const shiftgrad::Pro
   StopRequest stop;
   training->run([&] { return stop.signal() != 0; });
   training.reset();
-  if (stop.signal() != 0) exit_by_signal(stop.signal());
+  stop.check();
   if (peers.rank() == 0) print_ending(out_dir, next);
 }
 

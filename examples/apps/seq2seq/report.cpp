@@ -143,7 +143,7 @@ Command report_command(CLI::App& program) {
   add_flag(app, "source", flags->source, "LINE",
            "source to translate and to show (default: the first four of the validation rows)");
   common::add_report_place(app, *flags);
-  return {&app, [flags] { return prepare(*flags); }};
+  return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 
 }  // namespace seq2seq

@@ -55,7 +55,8 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
   common::set_examples(
       app, {"seq2seq train", "seq2seq train --data pairs.tsv --encoder labml --out_dir labml",
             "seq2seq train --resume --out_dir labml --max_iters 4000"});
-  return {&app, [=, &app, &peers]() -> Command::Work {
+  return {.flags = &app,
+          .prepare = [=, &app, &peers]() -> Command::Work {
             request->read(app);
             shiftgrad::require(!request->add_symbols || !request->init_from.empty(),
                                "--add_symbols: expected --init_from");
@@ -68,7 +69,8 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
                    shell_command({"seq2seq", "translate", run}) + " < sources.txt",
                    shell_command({"seq2seq", "report", run, "--out", run + "/report.html"})});
             };
-          }};
+          },
+          .outlives_readers = true};
 }
 
 }  // namespace seq2seq

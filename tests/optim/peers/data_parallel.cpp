@@ -144,6 +144,49 @@ TEST_CASE("data parallel: one that is asked to stop stops all") {
   });
 }
 
+TEST_CASE("data parallel: one that is asked to stop in an evaluation stops all, and all go on") {
+  std::vector<int32_t> text = random_text(500, 7), validation = random_text(99, 7, 12);
+  for (Setting setting : {settings()[0], settings()[1]}) {
+    setting.training.max_iters = 12;
+    setting.training.eval_interval = 4;
+    // Runs until the second evaluation has scored this many batches, or to the end if they are -1.
+    auto run = [&](ProcessGroup& peers, int64_t most, const Trained* from) {
+      LanguageModel model = new_model(setting);
+      Trainer trainer(model, text, validation, setting.training, peers);
+      if (from) {
+        load_state_dict(model, from->weights, "before");
+        trainer.resume(from->state, "before");
+      }
+      Trained result;
+      int64_t scored = 0;
+      trainer.run({.on_evaluation_progress =
+                       [&](int64_t, int64_t) { scored += trainer.state().step == 8 ? 1 : 0; },
+                   .on_evaluation = [&](const EvaluationReport& r) { result.evaluation = r; },
+                   .on_save =
+                       [&] {
+                         result.weights = state_dict(model);
+                         result.state = trainer.saved();
+                       },
+                   .should_stop = [&] { return peers.rank() == 1 && scored == most; }});
+      if (most == 1) CHECK(scored <= 1);  // in the first round all have a batch
+      return result;
+    };
+    for (int64_t size : {2, 3, 5}) {
+      CAPTURE(size);
+      Trained whole = by_peers(size, [&](ProcessGroup& peers) { return run(peers, -1, nullptr); });
+      for (int64_t most : {1, 2}) {
+        CAPTURE(most);
+        Trained half =
+            by_peers(size, [&](ProcessGroup& peers) { return run(peers, most, nullptr); });
+        CHECK(half.evaluation.step == 4);
+        CHECK(half.state.contains("evaluation_due"));
+        Trained rest = by_peers(size, [&](ProcessGroup& peers) { return run(peers, -1, &half); });
+        CHECK(rest.has_bits_of(whole));
+      }
+    }
+  }
+}
+
 TEST_CASE("data parallel: what cannot be") {
   std::vector<int32_t> text = random_text(500, 7), other = random_text(500, 7, 12);
   Setting setting = settings()[0];

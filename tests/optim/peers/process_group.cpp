@@ -51,6 +51,30 @@ TEST_CASE("peers: sums are added in the order of the ranks") {
   });
 }
 
+TEST_CASE("peers: all leave work of several pieces together, those too that have done theirs") {
+  for (int64_t size : {1, 2, 4})
+    for (int64_t asked : {-1, 0, 2, 5}) {
+      CAPTURE(size);
+      CAPTURE(asked);
+      std::vector<int64_t> pieces(size);
+      std::vector<double> totals(size);
+      ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
+        // Each has two pieces more than the one before, and the last one is asked.
+        int64_t& done = pieces[peers.rank()];
+        bool is_last = peers.rank() + 1 == size;
+        try {
+          for (; done < 2 * peers.rank(); ++done) leave_if_any(peers, is_last && done == asked);
+          totals[peers.rank()] = sums(peers, {1})[0];
+        } catch (const WorkLeft&) {
+          totals[peers.rank()] = -1;
+        }
+        CHECK(sums(peers, {2, 1}) == std::vector{2.0 * size, 1.0 * size});
+      });
+      bool leaves = 0 <= asked && asked < 2 * (size - 1);
+      CHECK(totals == std::vector<double>(size, leaves ? -1 : size));
+    }
+}
+
 TEST_CASE("peers: rows that are gathered are those of the whole") {
   RandomValues random(1);
   for (const Dims& shape : {Dims{5, 3, 2}, Dims{5, 0, 2}, Dims{2, 3}}) {
