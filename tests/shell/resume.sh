@@ -147,7 +147,7 @@ begin whole_signal
 train $tiny --eval_interval 1000 --max_iters 3000
 interrupted() {
   begin "interrupted_$1"
-  (cd "$run" && exec env --default-signal=INT,TERM,HUP "$char_lm" train $tiny --eval_interval 1000 \
+  (cd "$run" && exec env --default-signal=INT,TERM,HUP,USR1,XCPU "$char_lm" train $tiny --eval_interval 1000 \
     --max_iters 3000 > output 2> errors) &
   process=$!
   until_written "$run/out/metrics.jsonl"
@@ -163,6 +163,8 @@ interrupted() {
 if env --default-signal=INT true 2> /dev/null; then interrupted INT 130; fi
 interrupted TERM 143
 interrupted HUP 129
+interrupted USR1 138
+interrupted XCPU 152
 
 # A second signal does not wait for the step, which takes seconds.
 begin impatient
@@ -207,12 +209,14 @@ begin full
 train $tiny --eval_interval 10 --max_iters 10
 sum=$(cksum full/out/last.safetensors)
 blocks=$(($(wc -c < full/out/last.safetensors) / 1024))
-full_disk() { (cd full && trap '' XFSZ && ulimit -f "$blocks" && "$char_lm" train "$@"); }
+full_disk() { (cd full && ulimit -f "$blocks" && "$char_lm" train "$@"); }
 stops 1 'last.safetensors: cannot be written: File too large; out/last.safetensors holds step 10' \
   full_disk --resume --max_iters 12 --eval_interval 100
 [ "$(cksum full/out/last.safetensors)" = "$sum" ] || fail 'a full disk has changed a checkpoint'
 stops 1 'last.safetensors: cannot be written: File too large' full_disk $tiny --overwrite
 [ "$(cksum full/out/last.safetensors)" = "$sum" ] || fail 'a full disk has changed a checkpoint'
+[ "$(ls -A full/out | tr '\n' ' ')" = 'best.safetensors last.safetensors metrics.jsonl ' ] ||
+  fail "a full disk has left $(ls -A full/out)"
 
 if mkdir disk && mount -t tmpfs -o size=64k none disk 2> /dev/null; then
   stops 1 'No space left on device' "$char_lm" train --data text --out_dir disk/out
