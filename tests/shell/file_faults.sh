@@ -110,10 +110,10 @@ unprintable() {
   case $where in
     full) bounded "$char_lm" "$@" > /dev/full 2> errors || status=$? ;;
     closed) bounded "$char_lm" "$@" >&- 2> errors || status=$? ;;
-    # The reader of the pipe has gone.
-    pipe)
+    # The reader of the pipe has gone; where it ignores that, and where it does not.
+    pipe | broken)
       (
-        trap '' PIPE
+        [ $where = broken ] || trap '' PIPE
         mkfifo left
         : < left &
         exec 4> left
@@ -141,8 +141,13 @@ for where in full closed pipe; do
   cut -f 1 pairs.tsv > sources
   as_seq2seq unprintable $where translate lines < sources
 done
+# What has files to write goes on, whether the signal of a pipe is ignored or not.
+unprintable broken train $tiny --out_dir unprinted_broken
+unprintable broken compare transformer labml $tiny --out_dir compared_broken --seeds 1 --length 1
+unprintable broken context run --tokens 9
+as_seq2seq unprintable broken train $pairs --out_dir unprinted_lines_broken
 # What was to be written is whole all the same, and no file was taken for the closed output.
-for where in closed pipe; do
+for where in closed pipe broken; do
   runs eval unprinted_$where
   as_seq2seq runs eval unprinted_lines_$where
 done

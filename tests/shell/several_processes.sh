@@ -197,6 +197,18 @@ over asked
 grep -Eq 'stopped after step [0-9]+; train --resume --out_dir asked continues' output ||
   fail "asked to stop: $(cat output errors)"
 
+# In an evaluation too, long before it ends.
+awk 'BEGIN { for (n = 0; n < 200000; n++) print "line " n * n % 1000 }' > long
+rm -rf evaluated
+start 4 "$char_lm" train $(without 'data eval_iters eval_interval n_embd' $tiny) --data long --n_embd 192 --eval_iters 0 \
+  --eval_interval 2 --eval_split 0.5 --out_dir evaluated > output 2> errors &
+process=$!
+awaits $process grep -q '"step":2,"loss"' evaluated/metrics.jsonl || fail "no step 2: $(cat errors)"
+peers=$(pgrep -f -- "^$char_lm train .* --out_dir evaluated\$")
+kill -TERM $(echo "$peers" | tail -n 1)
+over evaluated
+grep -q trainer.evaluation_due evaluated/last.safetensors || fail "asked in an evaluation: $(cat output errors)"
+
 # The folder becomes a file, which not even root can write into.
 begin unwritable
 mv unwritable kept
