@@ -106,13 +106,26 @@ std::vector<Batch> Trainer::next_batches() {
 }
 
 int64_t Trainer::learn(Context& context) {
+  auto place = batches_;
   std::vector<Batch> batches = next_batches();
+  Memory before = batches.size() > 1 ? memory_ : Memory();
+  try {
+    return learn_from(batches, context);
+  } catch (const WorkLeft&) {
+    batches_ = std::move(place);
+    memory_ = std::move(before);
+    throw;
+  }
+}
+
+int64_t Trainer::learn_from(const std::vector<Batch>& batches, Context& context) {
   int64_t tokens = 0;
   for (const Batch& batch : batches) tokens += std::ssize(batch.targets.values);
 
   Rows own = own_rows(peers_, config_.batch_size);
   context.first_member = own.begin;
   for (const Batch& batch : batches) {
+    if (&batch != &batches.front()) leave_if_asked();
     Batch part = rows(batch, own.begin, own.end);
     if (part.starts_over) memory_.clear();
     Tape tape;

@@ -65,6 +65,7 @@ class Trainer : public TrainingLoop {
   void note(PeerConsistency& common) const override;
 
   std::vector<Batch> next_batches();
+  int64_t learn_from(const std::vector<Batch>& batches, Context& context);
   Memory saved_memory(const SavedState& saved) const;
 
   SequenceModel& model_;

@@ -167,32 +167,45 @@ bool TrainingLoop::out_of_patience() const {
   return config_.patience > 0 && state_.evaluations_since_best >= config_.patience;
 }
 
-bool TrainingLoop::evaluate_unless_stopped(const TrainerCallbacks& callbacks) try {
-  EvaluationReport scores = evaluate([&](int64_t done, int64_t total) {
-    if (callbacks.on_evaluation_progress) callbacks.on_evaluation_progress(done, total);
-    leave_if_any(peers_, callbacks.should_stop && callbacks.should_stop());
-  });
-  if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
+void TrainingLoop::leave_if_asked() const {
+  if (asks_) leave_if_any(peers_, asks_());
+}
+
+bool TrainingLoop::advance(const TrainerCallbacks& callbacks) try {
+  struct Asking {
+    std::function<bool()>& asks;
+    ~Asking() { asks = nullptr; }
+  } asking{asks_};
+  asks_ = [&] { return callbacks.should_stop && callbacks.should_stop(); };
+  if (!state_.evaluation_due) {
+    StepReport report = step();
+    if (callbacks.on_step) callbacks.on_step(report);
+    state_.evaluation_due = is_due(config_.eval_interval);
+  }
+  if (state_.evaluation_due) {
+    EvaluationReport scores = evaluate([&](int64_t done, int64_t total) {
+      if (callbacks.on_evaluation_progress) callbacks.on_evaluation_progress(done, total);
+      leave_if_asked();
+    });
+    if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
+  }
   return true;
 } catch (const WorkLeft&) {
   return false;
 }
 
+bool TrainingLoop::is_due(int64_t interval) const {
+  return state_.step % interval == 0 || state_.step == config_.max_iters;
+}
+
 void TrainingLoop::run(const TrainerCallbacks& callbacks) {
-  auto due = [&](int64_t interval) {
-    return state_.step % interval == 0 || state_.step == config_.max_iters;
-  };
   int64_t save_interval = config_.save_interval > 0 ? config_.save_interval : config_.eval_interval;
   while (state_.evaluation_due || (state_.step < config_.max_iters && !out_of_patience())) {
-    if (!state_.evaluation_due) {
-      StepReport report = step();
-      if (callbacks.on_step) callbacks.on_step(report);
-      state_.evaluation_due = due(config_.eval_interval);
-    }
-    bool left = state_.evaluation_due && !evaluate_unless_stopped(callbacks);
+    bool left = !advance(callbacks);
     bool asked = left || (callbacks.should_stop && callbacks.should_stop());
     bool stop = sums(peers_, {asked ? 1.0 : 0.0})[0] > 0;
-    if (callbacks.on_save && (stop || out_of_patience() || due(save_interval))) callbacks.on_save();
+    if (callbacks.on_save && (stop || out_of_patience() || is_due(save_interval)))
+      callbacks.on_save();
     if (stop) return;
   }
 }

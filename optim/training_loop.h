@@ -66,9 +66,9 @@ struct TrainerCallbacks {
   /// The loop calls this when a save is due, after the step and its evaluation if it has one. It is
   /// the place to save what the run can resume from.
   std::function<void()> on_save{};
-  /// The loop calls this after each step, and in an evaluation after each batch. `true` ends the
-  /// run with a save, but without another evaluation. One that was under way is made anew when the
-  /// run goes on.
+  /// The loop calls this after each step, and after each batch of an evaluation or, in a Trainer,
+  /// of a step that has several. `true` ends the run with a save, but without another evaluation.
+  /// The step or the evaluation that was under way is made anew when the run goes on.
   std::function<bool()> should_stop{};
 };
 
@@ -190,12 +190,18 @@ class TrainingLoop {
   void backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
                 bool last = true);
 
+  /// Throws WorkLeft on all peers if one of them is asked to stop what `run` does. A task that
+  /// calls this between the batches of a step leaves its state as it was before the step.
+  void leave_if_asked() const;
+
   /// The peers that train together.
   ProcessGroup& peers_;
 
  private:
-  /// Evaluates and reports it, unless a peer is asked to stop. Returns whether it did.
-  bool evaluate_unless_stopped(const TrainerCallbacks& callbacks);
+  /// Makes a step, and the evaluation that is due. Returns false if a peer was asked to stop in one
+  /// of them, which then is not made.
+  bool advance(const TrainerCallbacks& callbacks);
+  bool is_due(int64_t interval) const;
 
   LoopConfig config_;
   /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.
@@ -207,6 +213,8 @@ class TrainingLoop {
   GradientReducer gradient_reducer_;
   /// The loss of this peer's rows in this step, as far as they have been run.
   double loss_ = 0;
+  /// Whether this peer is asked to stop; empty outside of `run`.
+  std::function<bool()> asks_{};
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -325,6 +325,40 @@ TEST_CASE("training loop: stopped at any batch of an evaluation, it saves, and m
     }
 }
 
+TEST_CASE("training loop: stopped between the batches of a step, it is at the step before") {
+  std::vector<int32_t> text = random_text(150, 7);
+  for (BatchType batches : {BatchType::streams, BatchType::blocks}) {
+    CAPTURE(batches);
+    TrainerConfig config = streams(batches == BatchType::streams ? 11 : 0);
+    config.batches = batches;
+    config.gradient_accumulation_steps = 3;
+    LoggedRun whole(text, config), first(text, config), second(text, config);
+    whole.run();
+    // It asks twice in a step, and once after it.
+    int64_t asked = 0;
+    first.trainer.run({.on_save =
+                           [&] {
+                             first.weights = state_dict(first.model);
+                             first.state = first.trainer.saved();
+                           },
+                       .should_stop = [&] { return ++asked == 3 * 7 + 2; }});
+    CHECK(first.trainer.state().step == 7);
+    CHECK(!first.trainer.state().evaluation_due);
+    LoggedRun seven(text, config);
+    for (int64_t step = 0; step < 7; ++step) seven.trainer.step();
+    CHECK(first.state == seven.trainer.saved());
+    load_state_dict(second.model, first.weights, "first");
+    second.trainer.resume(first.state, "first");
+    second.run();
+    CHECK(second.log == whole.log);
+    CHECK(second.weights == whole.weights);
+    CHECK(second.state == whole.state);
+    // Outside of a run nobody is asked.
+    first.trainer.step();
+    CHECK(asked == 3 * 7 + 2);
+  }
+}
+
 TEST_CASE("training loop: a step or an evaluation makes up for the one that was left") {
   std::vector<int32_t> text = random_text(150, 7);
   for (bool steps : {true, false}) {

@@ -24,8 +24,8 @@ const std::string decided_by_weights = ", whose weights depend on it";
 CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
                              const std::string& data) {
   set_footer(app,
-             "On a signal to stop, the program finishes the current step or leaves an evaluation, "
-             "which --resume then makes, saves a checkpoint and exits with status " +
+             "On a signal to stop, the program finishes the current batch, saves a checkpoint and "
+             "exits with status " +
                  stop_statuses() +
                  "; a second SIGINT, SIGTERM or SIGUSR1 ends it at once. "
                  "In a build with MPI, the processes that mpirun starts train one model together.");
