@@ -44,7 +44,7 @@ std::vector<int64_t> Padded<Values>::lengths() const {
 template <class Values>
 Tensor Padded<Values>::weights() const {
   Dims shape = shape_of(values);
-  for (size_t axis = 2; axis < shape.size(); ++axis) shape[axis] = 1;
+  for (int axis = 2; axis < shape.size(); ++axis) shape[axis] = 1;
   if (!mask) return Tensor::full(shape, 1);
   Tensor weights = Tensor::empty(shape);
   std::ranges::transform(mask->values, weights.mutable_data(),
