@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <locale>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -31,19 +32,28 @@ void print_part(std::ostream& out, const Part& part) {
   out << part;
 }
 
-/// Joins the parts, each as `<<` prints it, to one string.
+/// Joins the parts, each as `<<` prints it, to one string. It has the classic locale's numbers,
+/// whatever the program's own locale is: 10.5 and 1000.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   (print_part(out, parts), ...);
   return out.str();
+}
+
+/// Returns a message with \0 for each of its zero bytes, at which what() would end.
+inline std::string without_zeros(const std::string& message) {
+  std::string whole;
+  for (char byte : message) whole += byte == 0 ? "\\0" : std::string(1, byte);
+  return whole;
 }
 
 /// Throws an Error whose text is the joined parts. It is never inlined, so that what checks its
 /// arguments stays small.
 template <class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
-  throw Error(text(parts...));
+  throw Error(without_zeros(text(parts...)));
 }
 
 /// Throws an Error with the joined parts unless `condition` holds.
@@ -62,7 +72,7 @@ auto within_memory(Action action, const Parts&... parts) {
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
-  throw OutOfMemory(text(parts..., ": too large for the memory"));
+  throw OutOfMemory(without_zeros(text(parts..., ": too large for the memory")));
 }
 
 /// Returns action(), and makes its errors begin with `name`, such as the path of a file. Memory
@@ -73,7 +83,7 @@ auto in_name_of(const std::string& name, Action action) {
     try {
       return action();
     } catch (const OutOfMemory& error) {
-      throw OutOfMemory(text(name, ": ", error.what()));
+      throw OutOfMemory(without_zeros(text(name, ": ", error.what())));
     } catch (const Error& error) {
       fail(name, ": ", error.what());
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,17 +9,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-std::string printed(Scalar value) {
-  std::ostringstream out;
-  out << std::setprecision(4) << value;
-  return out.str();
-}
-
 /// Calls number(value) for each element of what lies at `layout` from `first` on that is printed,
 /// and text(…) for what stands between them.
 void visit(const Scalar* first, const Layout& layout, int depth, auto number, auto text) {
   constexpr int64_t edge = 3;
-  if (layout.rank() == 0) return number(printed(first[layout.offset]));
+  if (layout.rank() == 0)
+    return number(shiftgrad::text(std::setprecision(4), first[layout.offset]));
   int64_t size = layout.shape[0];
   std::string between(layout.rank() == 1 ? "" : "\n");
   between.append(layout.rank() == 1 ? 1 : static_cast<size_t>(depth) + 1, ' ');

@@ -6,7 +6,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 std::ostream& operator<<(std::ostream& out, const Module& module) {
-  out << "Module of " << parameter_count(module) << " parameters";
+  out << text("Module of ", parameter_count(module), " parameters");
   std::string before;
   for (const auto& [name, value, decay] : parameters(module)) {
     auto same =

@@ -58,7 +58,7 @@ constexpr bool is_of_one_number = std::is_convertible_v<int64_t, Rule>;
 template <NumberRule Rule>
 std::ostream& operator<<(std::ostream& out, const Rule& rule) {
   Dims numbers = rule.numbers();
-  return numbers.size() == 1 ? out << numbers[0] : out << numbers;
+  return out << (numbers.size() == 1 ? text(numbers[0]) : text(numbers));
 }
 
 /// Return what was expected of a number that is not allowed, such as ", expected at least 1";
@@ -86,9 +86,9 @@ struct Sight {
   /// Calls field(value, description) for each rule that may be absent.
   void limits(auto&& field) {
     field(window, Field{"window", "attend to distances below it only", quantity::tokens});
-    field(chunk, Field{"chunk",
-                       "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
-                       quantity::tokens});
+    field(chunk,
+          Field{"chunk", "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
+                quantity::tokens});
   }
 
   /// The greatest distance that a query may see, at most `none`.

@@ -29,13 +29,14 @@ bool is_unopened_folder(const std::string& path) {
 constexpr int without_waiting = O_NONBLOCK | O_NOCTTY;
 
 int open_file(const std::string& path, int flags, mode_t mode) {
-  return ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  return ::open(path_of(path).c_str(), flags | O_CLOEXEC, mode);
 }
 
 bool is_unopened_folder(const std::string&) { return false; }
 #endif
 
-/// The most bytes that one call reads or writes: macOS refuses 2 GiB, and Windows counts in 32 bits.
+/// The most bytes that one call reads or writes: macOS refuses 2 GiB, and Windows counts in 32
+/// bits.
 constexpr size_t most_at_once = size_t{1} << 30;
 
 std::string read_all(int descriptor) {

@@ -12,6 +12,7 @@
 #include "core/errors.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json.h"
+#include "core/io/path.h"
 #include "core/io/read_file.h"
 
 namespace shiftgrad {
@@ -83,8 +84,9 @@ TensorEntry parse_entry(const std::string& name, const json& object, uint64_t da
   entry.end = end;
   if (!is_name<DType>(entry.dtype)) return entry;
   auto expected = static_cast<uint64_t>(byte_count(value_named<DType>(entry.dtype), entry.shape));
-  require(end - begin == expected, "data_offsets spans ", end - begin, " bytes, but ", entry.dtype,
-          ' ', shape_text(entry.shape), " takes ", expected);
+  if (end - begin != expected)
+    fail("data_offsets spans ", end - begin, " bytes, but ", entry.dtype, ' ',
+         shape_text(entry.shape), " takes ", expected);
   return entry;
 }
 
@@ -150,7 +152,7 @@ std::pair<json, uint64_t> read_header(RegularFile& file) {
 
 RegularFile opened(const std::string& path) {
   std::error_code problem;
-  bool exists = std::filesystem::exists(path, problem);
+  bool exists = std::filesystem::exists(path_of(path), problem);
   if (problem) fail(problem.message());
   require(exists, "no such file");
   return RegularFile(path);

@@ -23,9 +23,10 @@ std::vector<int32_t> vocabulary_from(const RunFile& file) {
   std::set<int32_t> codes;
   std::vector<int32_t> result;
   for (const json& code : list) {
-    require(code.is_number_integer() && code >= 0 && code <= 0x10FFFF, "vocabulary: ", shown(code),
-            ", expected a character's code");
-    require(codes.insert(code.get<int32_t>()).second, "vocabulary: ", shown(code), " stands twice");
+    if (!code.is_number_integer() || code < 0 || code > 0x10FFFF)
+      fail("vocabulary: ", shown(code), ", expected a character's code");
+    if (!codes.insert(code.get<int32_t>()).second)
+      fail("vocabulary: ", shown(code), " stands twice");
     result.push_back(code);
   }
   return result;
