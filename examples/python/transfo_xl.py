@@ -9,6 +9,7 @@ transfo-xl-wt103 are the default.
 """
 
 import argparse
+import itertools
 from pathlib import Path
 
 import torch
@@ -65,8 +66,8 @@ class TransfoXL(nn.Module):
         if len(tables) > 1:
             self.cluster_rows, self.cluster_bias = (
                 parameter(state["crit.cluster_" + each]) for each in ("weight", "bias"))
-        ends = torch.tensor([0, *(len(table) for table in tables)]).cumsum(0)
-        self.clusters = list(zip(ends[:-1].tolist(), ends[1:].tolist()))
+        ends = [0, *itertools.accumulate(len(table) for table in tables)]
+        self.clusters = list(itertools.pairwise(ends))
 
         self.blocks = nn.ModuleList()
         for n in range(blocks):
@@ -145,7 +146,7 @@ class TransfoXL(nn.Module):
         for _ in range(length):
             x, memory = self(tokens, memory)
             score, choice = self.log_probabilities(x[:, -1:])[:, 0].topk(min(top_k, self.clusters[-1][1]))
-            drawn = torch.zeros(len(tokens), 1, dtype=torch.int64) if temperature == 0 else torch.multinomial(
+            drawn = torch.zeros_like(tokens[:, :1]) if temperature == 0 else torch.multinomial(
                 (score / temperature).softmax(-1), 1, generator=generator)
             tokens = choice.gather(1, drawn)
             made.append(tokens)

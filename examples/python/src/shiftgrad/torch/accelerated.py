@@ -191,7 +191,7 @@ def _attended(q, k, v, terms, options, blind, other):
 def _unseeing(what, q, k, v, terms, options):
     """The output of queries that see no key, as the module's own code has it."""
     if what == "zero":
-        return torch.zeros((), dtype=v.dtype)
+        return torch.zeros((), dtype=v.dtype, device=v.device)
     mean = v.mean(2, keepdim=True)  # [B, H, 1, D]
     if what != "rounded":
         return mean

@@ -5,21 +5,26 @@ import json
 import torch
 
 
+def _places(T, K, device):
+    """Where the queries [T, 1] and the keys [K] stand."""
+    return torch.arange(K - T, K, device=device)[:, None], torch.arange(K, device=device)
+
+
 def _row_of_distance(table, T, K):
     """The rows [T, K, ...] of a table by distance, which begins at K - 1. What is hidden may lie beyond it."""
-    row = (T - 1 - torch.arange(T)[:, None] + torch.arange(K)).clamp(max=len(table) - 1)
-    return table[row]
+    at, j = _places(T, K, table.device)
+    return table[(K - 1 - at + j).clamp(max=len(table) - 1)]
 
 
 def _clipped_row(table, T, K):
-    m = len(table) // 2
-    return table[(torch.arange(K) - (K - T + torch.arange(T))[:, None]).clamp(-m, m) + m]
+    (at, j), m = _places(T, K, table.device), len(table) // 2
+    return table[(j - at).clamp(-m, m) + m]
 
 
-def _hidden(T, K, options, key_padding_mask, attention_mask):
+def _hidden(T, K, device, options, key_padding_mask, attention_mask):
     """What is hidden, as [T, K] or [1 or B, T, K]."""
-    at, j = (K - T + torch.arange(T))[:, None], torch.arange(K)
-    hidden = at < j if options.get("causal", True) else torch.zeros(T, K, dtype=torch.bool)
+    at, j = _places(T, K, device)
+    hidden = at < j if options.get("causal", True) else torch.zeros(T, K, dtype=torch.bool, device=device)
     if (window := options.get("window")) is not None:
         left, right = window if isinstance(window, list) else (window - 1, window - 1)
         hidden = hidden | (at - j > left) | (j - at > right)
@@ -48,7 +53,7 @@ def composed(tensors, key_padding_mask, attention_mask, config, kept=None):
         score = score + (k[:, :, None] * _by_head(_row_of_distance(queries, T, K))).sum(-1)
     if scores is not None:
         score = score + _row_of_distance(scores, T, K).permute(2, 0, 1)
-    hidden = _hidden(T, K, options, key_padding_mask, attention_mask)
+    hidden = _hidden(T, K, q.device, options, key_padding_mask, attention_mask)
     hidden = hidden if hidden.dim() == 2 else hidden[:, None]
     scale = options.get("scale", q.shape[3] ** -0.5)
     # The lowest number in place of -inf, which would make NaN of a row that sees nothing.

@@ -153,7 +153,7 @@ def _clipped_keys(module, call, T, K):
     """Clipped keys, whose distances end at other places to the left and to the right."""
     left, right = module.left_max_position_embeddings, module.right_max_position_embeddings
     m = max(left, right)
-    distance = torch.arange(-m, m + 1).clamp(-left, right)
+    distance = torch.arange(-m, m + 1, device=module.distance_embedding.weight.device).clamp(-left, right)
     return {"clipped_keys": module.distance_embedding(distance + left)[:, None]}  # [2m + 1, 1, D]
 
 
@@ -260,15 +260,15 @@ def _t5_can(module, call):
 
 
 def _positions_after(past, x):
-    return torch.arange(past, past + x.shape[1])
+    return torch.arange(past, past + x.shape[1], device=x.device)
 
 
 def _last_position(call, K):
     """The position [1] of the newest of K keys, where the call's own positions are those that the kernel counts."""
-    position, last = call.get("cache_position"), torch.tensor([K - 1])
+    x, position = call["hidden_states"], call.get("cache_position")
+    last = torch.tensor([K - 1], device=x.device)
     if position is None or not torch.compiler.is_compiling():
         return last
-    x = call["hidden_states"]
     return checked((position == _positions_after(K - x.shape[1], x)).all(), last, (
         "accelerate: a cache_position under torch.compile does not count on from the keys before, as the kernel does"))
 
@@ -358,7 +358,7 @@ def _behind(options, T, K):
     mask = options.get("attention_mask")
     if mask is None:
         return None
-    hides_ahead = (mask | torch.ones(T, K, dtype=torch.bool).tril(K - T)).all()
+    hides_ahead = (mask | torch.ones(T, K, dtype=torch.bool, device=mask.device).tril(K - T)).all()
     if torch.compiler.is_compiling():
         mask = checked(hides_ahead, mask, "accelerate: a mask under torch.compile shows a key ahead of its query, "
                                           "for which the module has no row")
@@ -414,9 +414,9 @@ def _deberta_scale(module):
     return 1 / math.ldexp(round(math.ldexp(fraction, 24)), exponent - 24)
 
 
-def _deberta_positions(module, T):
+def _deberta_positions(module, T, device):
     """The bucket of each distance from T - 1 down."""
-    distance = torch.arange(T - 1, -T, -1)
+    distance = torch.arange(T - 1, -T, -1, device=device)
     if module.position_buckets > 0 and module.max_relative_positions > 0:
         bucket = sys.modules[base(module).__module__].make_log_bucket_position
         distance = bucket(distance, module.position_buckets, module.max_relative_positions)
@@ -445,13 +445,13 @@ def _is_usual(module, relative_pos, T):
 
 
 def _are_usual(module, relative_pos, T):
-    rows = _deberta_positions(module, T).unfold(0, T, 1)  # [T, T], the last query first
+    rows = _deberta_positions(module, T, relative_pos.device).unfold(0, T, 1)  # [T, T], the last query first
     return (relative_pos.reshape(T, T).flip(0) == rows).all()
 
 
 def _deberta_distances(module, call, T):
     """The bucket of each distance from T - 1 down, which are those of the call."""
-    given, counted = call.get("relative_pos"), _deberta_positions(module, T)
+    given, counted = call.get("relative_pos"), _deberta_positions(module, T, call["hidden_states"].device)
     if given is None or not torch.compiler.is_compiling():
         return counted
     return checked(_are_usual(module, given, T), counted, (

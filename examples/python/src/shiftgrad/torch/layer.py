@@ -150,7 +150,7 @@ class Layer(Part):
     def start(self, limit: int | None = None) -> State:
         """Returns a state that has seen nothing, for `step`; it keeps at most `limit` tokens."""
         like = next(self.parameters(), None)
-        like = torch.empty(0, device="cpu") if like is None else like
+        like = torch.empty(0, dtype=torch.float32, device="cpu") if like is None else like
         inputs.check(self.name, ["a parameter"], [like])
         limit = None if limit is None else inputs.count(self.name, "limit", limit)
         return State(weakref.ref(self), extension(like).Stream(self.name, self._text, limit))

@@ -35,7 +35,7 @@ class _Model(Layer):
             if each is None:
                 raise ValueError(f"{self.name}: a model without a {name} is no run; set model.{name} to a Vocabulary")
         config = {key: value for key, value in self.config.items() if "dropout" not in key}
-        tensors = self._tensors(torch.empty(0, dtype=next(self.parameters()).dtype), None, None)[3:]
+        tensors = self._tensors(next(self.parameters()).new_empty(0), None, None)[3:]
         weights = [(name, tensor.detach().float().contiguous()) for name, tensor in zip(self._names[3:], tensors)]
         rates = {flag: self.config.get(key, 0) for flag, key in self._rate_flags.items()}
         flags = rates | self.flags | {flag: each.unit for flag, each in zip(self._unit_flags, vocabularies)}
@@ -162,7 +162,7 @@ class LanguageModel(_Model):
         options |= {} if self.positions is None else {"positions": self.positions}
         made, = self._generate(self._tokens("prompt", tokens)[None], None, None, options)
         if not as_text:
-            return torch.tensor(made, dtype=torch.int64)
+            return torch.tensor(made, dtype=torch.int64, device="cpu")
         return (self.vocabulary.decode if isinstance(prompt, str) else self.vocabulary.decode_bytes)(made)
 
 
@@ -230,7 +230,7 @@ class EncoderDecoder(_Model):
         }
         made = self._generate(tokens[:, :0], tokens, key_padding_mask, options)
         if not as_text:
-            return [torch.tensor(target, dtype=torch.int64) for target in made]
+            return [torch.tensor(target, dtype=torch.int64, device="cpu") for target in made]
         return [self.target_vocabulary.decode(target) for target in made]
 
     def _padded(self, lines):
@@ -239,10 +239,10 @@ class EncoderDecoder(_Model):
             raise ValueError(f"{self.name}: a text for a model without a vocabulary, expected tokens")
         rows = [self.source_vocabulary.encode(line) for line in lines]
         if not rows:
-            return torch.zeros(0, 1, dtype=torch.int64), None
-        lengths = torch.tensor([len(row) for row in rows])
+            return torch.zeros(0, 1, dtype=torch.int64, device="cpu"), None
+        lengths = torch.tensor([len(row) for row in rows], device="cpu")
         tokens = pad_sequence(rows, batch_first=True)
-        return tokens, torch.arange(tokens.shape[1]) >= lengths[:, None]
+        return tokens, torch.arange(tokens.shape[1], device="cpu") >= lengths[:, None]
 
 
 _models = {"language_model": LanguageModel, "encoder_decoder": EncoderDecoder}

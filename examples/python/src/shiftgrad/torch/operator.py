@@ -152,14 +152,22 @@ def _kept(tensors, key_padding_mask, attention_mask, seed, name, config, precisi
     if seed is None:
         return None
     rate, (q, k, v) = json.loads(config)["dropout_p"], tensors[:3]
-    unit, width = torch.eye(k.shape[2], dtype=v.dtype), v.shape[3]
+    unit, width = torch.eye(k.shape[2], dtype=v.dtype, device=v.device), v.shape[3]
     pieces = []
     for columns in unit.split(width, dim=1):
         some = torch.nn.functional.pad(columns, (0, width - columns.shape[1])).expand_as(v)
         left = _compute([q, k, some, *tensors[3:9], None], key_padding_mask, attention_mask, seed, name, config,
                         precision, [])[0]
         pieces.append(left[..., :columns.shape[1]] != 0)
-    return torch.cat(pieces, -1) / (1 - rate)
+    return torch.cat(pieces, -1).to(v.dtype) / (1 - rate)
+
+
+def _without_autocast(backward):
+    """Computes the equation in the dtype of the call, wherever its derivatives are asked for."""
+    def run(*arguments):
+        with torch.autocast("cpu", enabled=False):
+            return backward(*arguments)
+    return run
 
 
 class _BackwardWithGraph(torch.autograd.Function):
@@ -173,6 +181,7 @@ class _BackwardWithGraph(torch.autograd.Function):
                          *tensors)
 
     @staticmethod
+    @_without_autocast
     def backward(ctx, *cotangents):
         if ctx.text[0] != "relative_attention":
             raise NotImplementedError(f"{ctx.text[0]}: shiftgrad computes no second derivatives")
@@ -228,6 +237,7 @@ def _autograd_backward(
         attention_mask, seed, *tensors))
 
 
+@_without_autocast
 def _batched_backward(gradient, output, ticket, tensors, key_padding_mask, attention_mask, seed, name, *rest):
     """The backward pass for a batch of gradients, as is_grads_batched has it: by the equation of attention."""
     if name != "relative_attention":

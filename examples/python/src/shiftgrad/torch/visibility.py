@@ -75,7 +75,7 @@ def structure(mask, read):
     if mask.shape[1] == 1:
         arguments, blind = _said(read(mask))
         return _without_false(arguments), blind.expand(B, T) if blind.any() else None
-    padding, blind, begin, end = torch.ones(B, K, dtype=torch.bool), [], [], []
+    padding, blind, begin, end = torch.ones(B, K, dtype=torch.bool, device=mask.device), [], [], []
     for rows in blocks:
         hidden = read(mask[:, rows])  # [B, rows, K]
         blind.append(hidden.all(-1))  # [B, rows]
@@ -86,7 +86,7 @@ def structure(mask, read):
     blind, begin, end = torch.cat(blind, 1), torch.cat(begin), torch.cat(end)  # [B, T], [T], [T]
     sees = ~blind.all(0)
     for rule, first, last in _rules(begin[sees], end[sees], sees.nonzero()[:, 0], T, K) if sees.any() else ():
-        j = torch.arange(K)
+        j = torch.arange(K, device=mask.device)
         outside = ((j[None] < first[rows, None]) | (j[None] >= last[rows, None]) for rows in blocks)
         if all(torch.equal(read(mask[:, rows]), padding[:, None] | blind[:, rows, None] | beyond)
                for rows, beyond in zip(blocks, outside)):
@@ -102,7 +102,7 @@ def _without_false(arguments):
 def _rules(begin, end, i, T, K):
     """The rules that a mask may follow which shows the queries i no keys but begin … end - 1, and the first and
     the last key that each rule leaves to each of all T queries."""
-    at, queries = K - T + i, torch.arange(T)
+    at, queries = K - T + i, torch.arange(T, device=i.device)
     every = K - T + queries
     yield {}, torch.zeros_like(every), torch.full_like(every, K)
     yield {"causal": True}, torch.zeros_like(every), every + 1

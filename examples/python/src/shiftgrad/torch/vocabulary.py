@@ -32,7 +32,7 @@ class Vocabulary:
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"encode: the text is {type(text).__name__}, expected str or bytes")
         text = text.encode() if isinstance(text, str) else text
-        return torch.tensor(self._known.encode(text), dtype=torch.int64)
+        return torch.tensor(self._known.encode(text), dtype=torch.int64, device="cpu")
 
     def decode_bytes(self, tokens: torch.Tensor | list[int]) -> bytes:
         """Returns the bytes that the tokens stand for, a tensor [T] or a list."""
