@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import inspect
 import itertools
 import pickle
 import sys
@@ -11,6 +12,8 @@ import warnings
 from unittest import mock
 
 import torch
+from torch import distributed
+from torch.distributed.fsdp import fully_shard
 from fresh_models import *  # which lacks what transformers lacks
 
 import shiftgrad.torch as sg
@@ -685,7 +688,53 @@ class Whole(unittest.TestCase):
 
         model = t5_model()
         model.encoder.block[0].layer[0].SelfAttention.__class__ = Own
-        self.assertEqual(len(sg.accelerate(model)), 3 * L - 1)
+        self.leaves(model, "encoder.block.0.layer.0.SelfAttention is left alone: Own is derived from T5Attention and may "
+                    "compute otherwise", 3 * L - 1)
+
+    def leaves(self, model, complaint, replaced):
+        """accelerate warns once, with this complaint, and replaces so many attentions."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.assertEqual(len(sg.accelerate(model)), replaced)
+        self.assertEqual([str(each.message) for each in caught], [f"accelerate: {complaint}"])
+
+    def test_sharded_attentions(self):
+        """fully_shard gives a module a class of its own for good, so accelerate and restore go before it."""
+        with tempfile.TemporaryDirectory() as folder:
+            distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=0, world_size=1)
+            self.addCleanup(distributed.destroy_process_group)
+            why = "FSDPParakeetEncoderAttention is derived from ParakeetEncoderAttention; call accelerate before fully_shard, " \
+                "which cannot be undone"
+            every = " and ".join(f"layers.{n}.self_attn" for n in range(L))
+            for sharded, complaint in (range(L), f"{every} are left alone: {why}"), (
+                    [1], f"layers.1.self_attn is left alone: {why}"):
+                model = parakeet_encoder()
+                for n in sharded:
+                    fully_shard(model.layers[n].self_attn)
+                self.leaves(model, complaint, L - len(sharded))
+            model = parakeet_encoder()
+            sg.accelerate(model)
+            fully_shard(model)
+            self.assertEqual(len(sg.restore(model)), L)  # the attentions have classes of their own still
+            model = parakeet_encoder()
+            sg.accelerate(model)
+            fully_shard(model.layers[1].self_attn)
+            with self.assertRaises(ValueError) as refused:
+                sg.restore(model)
+            self.assertEqual(str(refused.exception), (
+                "restore: layers.1.self_attn is a FSDPParakeetEncoderAttention made of the accelerated "
+                "ParakeetEncoderAttention, expected that one; fully_shard cannot be undone, so call restore before it"))
+            if "layer_head_mask" in inspect.signature(umt5.UMT5Block.forward).parameters:
+                model = t5_model(umt5, "UMT5")
+                fully_shard(model.encoder.block[0])
+                self.leaves(model, "encoder.block.0 is left alone: FSDPUMT5Block is derived from UMT5Block; call accelerate "
+                            "before fully_shard, which cannot be undone", 3 * L)
+
+    def test_parametrized_attentions(self):
+        model = parakeet_encoder()
+        torch.nn.utils.parametrize.register_parametrization(model.layers[0].self_attn, "bias_u", torch.nn.Identity())
+        self.leaves(model, "layers.0.self_attn is left alone: ParametrizedParakeetEncoderAttention is derived from "
+                    "ParakeetEncoderAttention; remove its parametrization first", L - 1)
 
     def test_other_attributes(self):
         """A module that is not what its row says is left alone, and named."""

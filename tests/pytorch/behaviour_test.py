@@ -89,7 +89,7 @@ class Errors(Behaviour):
                 lambda: sg.layer("multi_head_attention", d_model=4, n_head=1, attention_dropout=float("nan")),
             'transformer_block: config key "window" is inf, expected a finite number': lambda: sg.layer(
                 "transformer_block", d_inner=4, mixer={"type": "multi_head_attention"} | xl | {"window": float("inf")}),
-            "set_precision: \"half\"": lambda: sg.set_precision("half"),
+            "set_precision: precision is 'half'": lambda: sg.set_precision("half"),
         }.items():
             with self.subTest(line), self.assertRaisesRegex(ValueError, f"{line}[^\n]*$"):
                 run()

@@ -391,7 +391,7 @@ class Mistakes(unittest.TestCase):
             "own_mixer: language_model: own_mixer true, which needs the maker of that mixer": "own_mixer",
         }.items():
             self.refused(ValueError, line, lambda: sg.load(path))
-        self.refused(TypeError, "expected str, bytes or os.PathLike object, not int", lambda: sg.load(3))
+        self.refused(TypeError, "load: run is 3, expected a path", lambda: sg.load(3))
 
     def test_tokens(self):
         model, translator = sg.load("music_transformer"), sg.load("to_music_transformer")
@@ -443,7 +443,7 @@ class Mistakes(unittest.TestCase):
                 lambda: model(good, torch.zeros(2, 1, 3, 8).double()),
             "generate: temperature is 'hot', expected a number": lambda: model.generate("l", temperature="hot"),
             "generate: top_k is 2.5, expected a whole number": lambda: model.generate("l", top_k=2.5),
-            "encode: the text is int, expected str or bytes": lambda: model.vocabulary.encode(3),
+            "encode: text is int, expected str or bytes": lambda: model.vocabulary.encode(3),
         }.items():
             self.refused(TypeError, line, call)
 

@@ -157,8 +157,8 @@ class Kinds(Tensors):
              lambda: self.layer(x).backward(torch.ones_like(x).to_sparse())),
             (TypeError, "key_padding_mask has no memory to read",
              lambda: self.layer(x, key_padding_mask=torch._neg_view(torch.zeros(2, 5, dtype=torch.bool)))),
-            (TypeError, "x is no torch.Tensor", lambda: self.layer(None)),
-            (TypeError, "x is no torch.Tensor", lambda: self.layer(x.tolist())),
+            (TypeError, "x is NoneType, expected a torch.Tensor", lambda: self.layer(None)),
+            (TypeError, "x is list, expected a torch.Tensor", lambda: self.layer(x.tolist())),
             (TypeError, "attention_mask is list, expected a torch.Tensor", lambda: self.layer(x, attention_mask=[[1]])),
             (TypeError, "the state is Tensor, expected what start", lambda: self.layer.step(x, x)),
             (ValueError, r"need_weights of x \[1, 0, 8\], expected at least", lambda: self.layer(
@@ -166,7 +166,7 @@ class Kinds(Tensors):
         ):
             self.refused(error, f"{name}: {line}", run)
         q = x[:, None]
-        self.refused(TypeError, "relative_attention: q is no torch.Tensor", lambda: sg.relative_attention(None, q, q))
+        self.refused(TypeError, "relative_attention: q is NoneType, expected a torch.Tensor", lambda: sg.relative_attention(None, q, q))
         self.refused(ValueError, "relative_attention: v has no memory", lambda: sg.relative_attention(q, q, wraps[:, None]))
 
 

@@ -56,6 +56,8 @@ class LayerProgram : public ModuleProgram<Config> {
     check_input(name_, x, memory, width_);
     if (x.count() == 0) return Tensor::empty(x.shape());
     if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>) {
+      require(source.defined(), name_, ": no context, expected [B, S, ", width_, "]");
+      check_context(source);
       // The masks are the mixer's, and the cross-attention drops by streams of its own.
       Source given{source,
                    {.training = context.training,
@@ -66,6 +68,9 @@ class LayerProgram : public ModuleProgram<Config> {
       if constexpr (std::is_same_v<Config, Sized<MultiHeadAttentionConfig>>)
         if (source.defined()) {
           require(!memory.defined(), name_, ": memory with a context");
+          check_context(source);
+          require(source.size(0) == x.size(0), name_, ": context ", source.shape(), " for x ",
+                  x.shape(), ", expected [", x.size(0), ", S, ", width_, "]");
           return module_.cross(x, source, context);
         }
       require(!source.defined(), name_, ": takes no context");
@@ -81,15 +86,23 @@ class LayerProgram : public ModuleProgram<Config> {
     auto guard = lend(tensors);
     const Tensor &x = tensors[0], &source = tensors[2];
     Source given{source};
-    if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>)
+    if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>) {
+      if (source.defined()) check_context(source);
       context.source = &given;
-    else
+    } else {
       require(!source.defined(), name_, ": a step takes no context");
+    }
     return module_(x, cache, context);
   }
 
  private:
   using ModuleProgram<Config>::lend, ModuleProgram<Config>::module_, Program::name_;
+
+  /// Throws by the name of the argument, which is a `source` inside of the library.
+  void check_context(const Tensor& source) const {
+    require(source.rank() == 3 && source.size(2) == width_, name_, ": context ", source.shape(),
+            ", expected [B, S, ", width_, "]");
+  }
 
   int64_t width_;
 };
@@ -171,8 +184,10 @@ class AttentionProgram : public Program {
       require(number.is_number(), name_, ": ", key, " is ", shown(given));
       bool fits = number.is_number_integer() &&
                   !(number.is_number_unsigned() && number.get<uint64_t>() > uint64_t{INT64_MAX});
-      require(fits, name_, ": a ", key, " of ", shown(given), ", expected ",
-              given.is_array() ? "two whole numbers from 0 to " : "1 to ", INT64_MAX);
+      require(
+          fits, name_, ": a ", key, " of ", shown(given), ", expected ",
+          given.is_array() || !is_of_one_number<Rule> ? "two whole numbers from 0 to " : "1 to ",
+          INT64_MAX);
       numbers.push_back(number.get<int64_t>());
     }
     size_t count = given.is_array() || !is_of_one_number<Rule> ? 2 : 1;

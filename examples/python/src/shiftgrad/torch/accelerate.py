@@ -1,9 +1,11 @@
 """Attention of the models of Hugging Face's transformers and of NeMo, computed by this package's kernel."""
 
 import inspect
+import sys
 import warnings
 
 import torch
+from torch.nn.utils import parametrize
 
 from .accelerated import accelerated, host
 from .known_attentions import base, hosts, is_accelerated, known
@@ -16,8 +18,8 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
     class derived from their own, with the same name. Parameters, hooks, state_dict, save_pretrained, copies,
     train and eval, dropout, caches and torch.compile stay as they are; outputs and gradients stay the same to
     rounding, in memory linear in the length. Modules that no row of known_attentions.py names are left alone;
-    one that is named and has not the attributes that its row says is left alone with a warning, and so is a
-    model without any of them. A call that the kernel cannot compute, such as one with a head mask,
+    one that is named and has not the attributes that its row says is left alone with a warning, and so are one of a
+    class derived from a named one, as fully_shard makes them, and a model without any of them. A call that the kernel cannot compute, such as one with a head mask,
     output_attentions or a mask that is no mask, is computed by the module's own code. Heads in bfloat16 or
     float16 are computed in floats, and rounded at the end. A hook on an attention that returned its weights
     unasked, as "eager" ones do, sees None in their place.
@@ -26,7 +28,7 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"accelerate: model is {type(model).__name__}, expected a torch.nn.Module")
-    found, complaints = [], []
+    found, complaints, derived = [], [], {}
     for name, module in model.named_modules():
         kind = type(module)
         row = known.get(_path(kind))
@@ -36,8 +38,11 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
                 found.append((name, module, kind, accelerated(kind, row), row.method))
             else:
                 complaints.append(f"{name or 'the model'} is left alone: {complaint}")
+        elif row is None and (known_base := _known_base(module)) is not None:
+            derived.setdefault((kind, known_base), []).append((name, module))
         elif _is_host(module):
             found.append((name, module, kind, host(kind, hosts[_path(kind)]), "forward"))
+    complaints += [_why_derived(known_base, modules) for (_, known_base), modules in derived.items()]
     if not found and not complaints and not any(map(is_accelerated, model.modules())):
         looked_for = ", ".join(path.rpartition(".")[2] for path in known)
         complaints.append(f"{type(model).__name__} has no attention with relative positions that the kernel knows, "
@@ -64,7 +69,7 @@ def restore(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
     Returns the list of (name, class) of the attentions among them. What pickle or torch.save writes of the whole
     model then needs this package no more where it is read; a state_dict and save_pretrained never do. Raises a
     ValueError, before anything is changed, where another library has put a class of its own upon that of `accelerate`,
-    as a parametrization does.
+    as a parametrization does, which can be removed, and fully_shard, which cannot.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"restore: model is {type(model).__name__}, expected a torch.nn.Module")
@@ -72,7 +77,7 @@ def restore(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
     for name, module in found:
         if "_names_of_call" not in vars(type(module)):
             raise ValueError(f"restore: {name or 'the model'} is a {type(module).__name__} made of the accelerated "
-                             f"{base(module).__name__}, expected that one; remove its parametrization first")
+                             f"{base(module).__name__}, expected that one; {_way_back(module)}")
     restored = []
     for name, module in found:
         module.__class__ = base(module)
@@ -80,11 +85,46 @@ def restore(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
     return [(name, kind) for name, kind in restored if _path(kind) in known]
 
 
+def _is_sharded(module):
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    return fsdp is not None and isinstance(module, getattr(fsdp, "FSDPModule", ()))
+
+
+def _way_back(module):
+    """What to do about the class that another library has put upon that of `accelerate`."""
+    if _is_sharded(module):
+        return "fully_shard cannot be undone, so call restore before it"
+    if parametrize.is_parametrized(module):
+        return "remove its parametrization first"
+    return "undo first what made it"
+
+
+def _known_base(module):
+    """The class of the tables that another library has derived a module's from, or None."""
+    for kind in () if is_accelerated(module) else type(module).__mro__[1:]:
+        row = known.get(_path(kind))
+        if row is not None and row.applies(module) or _is_host_class(kind):
+            return kind
+    return None
+
+
+def _why_derived(known_base, modules):
+    """Why modules of one class that is derived from a known one are left alone."""
+    (_, first), names = modules[0], [name or "the model" for name, _ in modules]
+    called = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    why = "; call accelerate before fully_shard, which cannot be undone" if _is_sharded(first) else (
+        "; remove its parametrization first" if parametrize.is_parametrized(first) else " and may compute otherwise")
+    return (f"{called} {'is' if len(names) == 1 else 'are'} left alone: {type(first).__name__} is derived from "
+            f"{known_base.__name__}{why}")
+
+
 def _is_host(module):
     """Whether a module has to tell the attentions in it what these are not told."""
-    kind = type(module)
-    return _path(kind) in hosts and "forward" not in vars(module) and (
-        "layer_head_mask" in inspect.signature(kind.forward).parameters)
+    return "forward" not in vars(module) and _is_host_class(type(module))
+
+
+def _is_host_class(kind):
+    return _path(kind) in hosts and "layer_head_mask" in inspect.signature(kind.forward).parameters
 
 
 def _path(kind):

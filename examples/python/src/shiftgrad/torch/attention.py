@@ -1,10 +1,8 @@
 """Attention with relative positions as a function."""
 
-import math
-
 import torch
 
-from .inputs import autocast, cast, check, check_mask, check_padding, draw_seed, precision, whole_number
+from . import inputs
 from .operator import call
 
 _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries",
@@ -13,21 +11,22 @@ _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "posi
 
 def _number(key, value):
     """A number as JSON, which has no NaN and no infinity."""
-    if not abs(value) < math.inf:
-        raise ValueError(f"relative_attention: {key} is {value}, expected a finite number")
-    return f'"{key}": {float(value)!r}'
+    return f'"{key}": {inputs.finite_number("relative_attention", key, value)!r}'
 
 
 def _whole(key, value):
-    """A whole number, or a pair of them, as JSON."""
+    """A whole number, or several in a list, as JSON."""
     if isinstance(value, (tuple, list)):
-        return "[" + ", ".join([_whole(key, each) for each in value]) + "]"
-    return str(whole_number("relative_attention", key, value))
+        return "[" + ", ".join([str(inputs.whole_number("relative_attention", key, each)) for each in value]) + "]"
+    return str(inputs.whole_number("relative_attention", key, value))
 
 
 def _config(scale, causal, window, chunk, dropout_p):
     """The options as JSON, without the module json, which torch.compile does not trace."""
-    options = [f'"causal": {"true" if causal else "false"}', _number("dropout_p", dropout_p)]
+    causal = "true" if inputs.flag("relative_attention", "causal", causal) else "false"
+    options = [f'"causal": {causal}', _number("dropout_p", dropout_p)]
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"relative_attention: dropout_p is {dropout_p}, expected 0 to below 1")
     if scale is not None:
         options.append(_number("scale", scale))
     if window is not None:
@@ -67,16 +66,21 @@ def relative_attention(
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
                clipped_keys, clipped_values]
-    cast_to = autocast()
-    if cast_to is not None and q.dtype is not torch.float64:
-        tensors = [cast(tensor) for tensor in tensors]
-    else:
-        cast_to = None
-    check("relative_attention", _names, tensors)
-    seed = draw_seed() if dropout_p else None
-    y = call(
-        tensors, check_padding("relative_attention", key_padding_mask, q),
-        check_mask("relative_attention", "attention_mask", attention_mask), seed, "relative_attention",
-        _config(scale, causal, window, chunk, dropout_p), precision(),
-    )
+    cast_to = None if getattr(q, "dtype", None) is torch.float64 else inputs.autocast()
+    if cast_to is not None:
+        tensors = [inputs.cast(tensor) for tensor in tensors]
+    inputs.check("relative_attention", _names, tensors, required=3)
+    _check_heads(q, k, v)
+    masks = (inputs.check_padding("relative_attention", key_padding_mask, q),
+             inputs.check_mask("relative_attention", "attention_mask", attention_mask))
+    config = _config(scale, causal, window, chunk, dropout_p)
+    seed = inputs.draw_seed() if dropout_p else None
+    y = call(tensors, *masks, seed, "relative_attention", config, inputs.precision())
     return y if cast_to is None else y.to(cast_to)
+
+
+def _check_heads(q, k, v):
+    of_q, of_k = q.shape, k.shape
+    if len(of_q) != 4 or len(of_k) != 4 or of_k != v.shape or of_q[:2] != of_k[:2] or of_q[3] != of_k[3]:
+        raise ValueError(f"relative_attention: q {list(of_q)}, k {list(of_k)}, v {list(v.shape)}, "
+                         "expected [B, H, T, D], and [B, H, K, D] twice")

@@ -26,6 +26,13 @@ def _norm_eps(name, config):
     return config.get("norm_eps", 1e-5)
 
 
+def _check_pairs(parameters):
+    if parameters is not None and not (isinstance(parameters, list) and all(
+            isinstance(each, tuple) and len(each) == 2 and isinstance(each[1], torch.Tensor) for each in parameters)):
+        raise TypeError(f"Layer: parameters is {inputs.shown(parameters)}, expected a list of pairs of a name and a "
+                        "torch.Tensor")
+
+
 class State:
     """What a layer remembers of the tokens that it has seen. copy.deepcopy copies it."""
 
@@ -55,8 +62,8 @@ class Layer(Part):
     def __init__(self, name, config, parameters=None):
         """`parameters` are pairs of name and values to start from, in the library's order."""
         super().__init__()
-        if not isinstance(name, str):
-            raise TypeError(f"layer: name is {name!r}, expected the name of a layer")
+        inputs.check_name(name)
+        _check_pairs(parameters)
         self.name, self.config = name, inputs.plain(copy.deepcopy(config))
         config = self.config
         self._text = inputs.config_text(name, config)
@@ -81,7 +88,7 @@ class Layer(Part):
 
     def _tensors(self, x, memory, context):
         """What the library takes: the inputs, memory as a constant, and the parameters."""
-        tensors = [x, None if memory is None else memory.detach(), context]
+        tensors = [x, memory.detach() if isinstance(memory, torch.Tensor) else memory, context]
         for owners, leaf in self._paths:
             module = self
             for owner in owners:
@@ -118,6 +125,8 @@ class Layer(Part):
         over the channels [B, T, K, C]. They are those before dropout, and constants.
         """
         masks = key_padding_mask, attention_mask
+        inputs.flag(self.name, "average_attn_weights", average_attn_weights)
+        inputs.flag(self.name, "need_weights", need_weights)
         y = self._cast(self._call(self._text, x, memory, context, *masks), x)
         if not need_weights:
             return y
@@ -165,14 +174,17 @@ class Layer(Part):
         """
         return self._step(x, self.start() if state is None else state, key_padding_mask, attention_mask, context)
 
+    def _check_state(self, state):
+        if not isinstance(state, State):
+            raise TypeError(
+                f"{self.name}: the state is {type(state).__name__}, expected what start() of this module gave")
+
     @torch.compiler.disable
     @torch.no_grad()
     def _step(self, x, state, key_padding_mask, attention_mask, context):
         tensors = self._tensors(x, None, context)
         refuse_records(self.name, tensors)
-        if not isinstance(state, State):
-            raise TypeError(
-                f"{self.name}: the state is {type(state).__name__}, expected what start() of this module gave")
+        self._check_state(state)
         if state.owner() is not self:
             raise ValueError(
                 f"{self.name}: a state of another module; use the one that start() of this module gave")

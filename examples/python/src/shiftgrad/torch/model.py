@@ -30,17 +30,20 @@ class _Model(Layer):
         Weights are written as float32. Raises a ValueError where the model has no vocabulary, or not one for
         all of its tokens. Puts the whole file there, or leaves what is there.
         """
+        file = inputs.path("save", "path", path)
         vocabularies = [getattr(self, name) for name in self._vocabularies]
         for name, each in zip(self._vocabularies, vocabularies):
             if each is None:
                 raise ValueError(f"{self.name}: a model without a {name} is no run; set model.{name} to a Vocabulary")
+            if not isinstance(each, Vocabulary):
+                raise TypeError(f"{self.name}: {name} is {inputs.shown(each)}, expected a Vocabulary")
         config = {key: value for key, value in self.config.items() if "dropout" not in key}
         tensors = self._tensors(next(self.parameters()).new_empty(0), None, None)[3:]
         weights = [(name, tensor.detach().float().contiguous()) for name, tensor in zip(self._names[3:], tensors)]
         rates = {flag: self.config.get(key, 0) for flag, key in self._rate_flags.items()}
         flags = rates | self.flags | {flag: each.unit for flag, each in zip(self._unit_flags, vocabularies)}
         getattr(_extension, f"save_{self.name}")(
-            os.fsencode(path), json.dumps(config), weights, json.dumps(flags), *(each._known for each in vocabularies))
+            file, json.dumps(config), weights, json.dumps(flags), *(each._known for each in vocabularies))
 
     def _tokens(self, name, tokens):
         """Tokens as numbers of the parameters' precision, in which the library takes them."""
@@ -62,21 +65,23 @@ class _Model(Layer):
             self.name, self._text, tensors, mask, checked, inputs.precision(), torch.get_num_threads())
 
 
-_whole_numbers = {"length", "top_k", "repetition_window", "seed", "mem_len", "positions", "stop", "max_length",
+_whole_numbers = {"length", "top_k", "repetition_window", "seed", "mem_len", "positions", "max_length",
                   "begin", "end", "beam"}
-_most = {"seed": 2**64 - 1, "stop": 2**31 - 1, "begin": 2**31 - 1, "end": 2**31 - 1}
+_most = {"seed": 2**64 - 1, "begin": 2**31 - 1, "end": 2**31 - 1}
 
 
 def _checked(name, value):
     """An option of `generate` as the library takes it."""
-    if isinstance(value, list):
-        return [_checked(name, each) for each in value]
+    if name == "stop":
+        return [inputs.count("generate", name, each, 2**31 - 1) for each in value]
     if name in _whole_numbers:
         return inputs.count("generate", name, value, _most.get(name, 2**63 - 1))
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"generate: {name} is {value!r}, expected a number") from None
+    return inputs.number("generate", name, value)
+
+
+def _check_kind(name, value, kinds, expected):
+    if not isinstance(value, kinds):
+        raise TypeError(f"generate: {name} is {inputs.shown(value)}, expected {expected}")
 
 
 class LanguageModel(_Model):
@@ -114,6 +119,8 @@ class LanguageModel(_Model):
         [L, B, T, K, C], constants before dropout, in memory of their size.
         """
         x, masks = self._tokens("tokens", tokens), (key_padding_mask, attention_mask)
+        inputs.flag(self.name, "return_hidden", return_hidden)
+        inputs.flag(self.name, "need_weights", need_weights)
         keeps = mem_len is not None
         if keeps:
             mem_len = inputs.count(self.name, "mem_len", mem_len)
@@ -148,19 +155,27 @@ class LanguageModel(_Model):
         torch's generator unless given. `stop`, of the same type, ends the text where it is written.
         """
         as_text = isinstance(prompt, (str, bytes))
+        _check_kind("prompt", prompt, (str, bytes, torch.Tensor), "a str, bytes or a torch.Tensor")
+        if stop is not None:
+            _check_kind("stop", stop, (str, bytes) if as_text else (torch.Tensor, list, tuple),
+                        "a str or bytes, as the prompt is" if as_text else "tokens, as the prompt is")
         if as_text and self.vocabulary is None:
             raise ValueError(f"{self.name}: a text for a model without a vocabulary, expected tokens")
         tokens = self.vocabulary.encode(prompt) if as_text else prompt
         ending = [] if stop is None else self.vocabulary.encode(stop) if as_text else stop
+        ending = list(torch.atleast_1d(ending) if isinstance(ending, torch.Tensor) else ending)
         options = {
             "length": length, "temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
             "repetition_penalty": repetition_penalty, "repetition_window": repetition_window,
-            "seed": seed, "stop": list(ending),
+            "seed": seed, "stop": ending,
         }
         mem_len = self.mem_len if mem_len is None else mem_len
         options |= {} if mem_len is None else {"mem_len": mem_len}
         options |= {} if self.positions is None else {"positions": self.positions}
-        made, = self._generate(self._tokens("prompt", tokens)[None], None, None, options)
+        tokens = self._tokens("prompt", tokens)
+        if tokens.dim() != 1:
+            raise ValueError(f"generate: prompt {list(tokens.shape)}, expected [T]")
+        made, = self._generate(tokens[None], None, None, options)
         if not as_text:
             return torch.tensor(made, dtype=torch.int64, device="cpu")
         return (self.vocabulary.decode if isinstance(prompt, str) else self.vocabulary.decode_bytes)(made)
@@ -196,7 +211,8 @@ class EncoderDecoder(_Model):
         state = super().start()
         # The first step reads them, so they are copies.
         state.source = self._tokens("source", source)
-        state.mask = None if key_padding_mask is None else key_padding_mask.clone()
+        mask = inputs.check_padding(self.name, key_padding_mask, state.source)
+        state.mask = None if mask is None else mask.clone()
         return state
 
     def step(self, target: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
@@ -204,6 +220,7 @@ class EncoderDecoder(_Model):
 
         Without gradients; the parameters must not change between calls.
         """
+        self._check_state(state)
         return super().step(self._tokens("target", target), state, state.mask, context=state.source)
 
     def generate(
@@ -220,10 +237,15 @@ class EncoderDecoder(_Model):
             return self.generate(
                 [source], beam=beam, length_penalty=length_penalty, temperature=temperature, top_k=top_k,
                 top_p=top_p, seed=seed, max_length=max_length)[0]
+        _check_kind("source", source, (list, torch.Tensor), "a str, bytes, a list of these or a torch.Tensor")
         as_text = isinstance(source, list)
         if as_text:
+            for each in source:
+                _check_kind("a source", each, (str, bytes), "a str or bytes")
             source, key_padding_mask = self._padded(source)
         tokens = self._tokens("source", source)
+        if tokens.dim() != 2:
+            raise ValueError(f"generate: source {list(tokens.shape)}, expected [B, S]")
         options = {
             "beam": beam, "length_penalty": length_penalty, "temperature": temperature, "top_k": top_k,
             "top_p": top_p, "seed": seed, "max_length": max_length, "begin": self.begin, "end": self.end,
@@ -250,6 +272,7 @@ _models = {"language_model": LanguageModel, "encoder_decoder": EncoderDecoder}
 
 def layer(name: str, **config: Any) -> Layer:
     """Returns the layer of that name: layer("relative_global_attention", d_model=256, n_head=4, max_seq=512)."""
+    inputs.check_name(name)
     return _models.get(name, Layer)(name, config)
 
 
@@ -260,7 +283,7 @@ def load(run: str | os.PathLike[str]) -> LanguageModel | EncoderDecoder:
     mode; in training it drops at the rates of its training. Raises a ValueError that begins with the path
     where the file is missing, damaged, or of another kind.
     """
-    read = _extension.load_run(os.fsencode(run))
+    read = _extension.load_run(inputs.path("load", "run", run))
     model = _models[read["name"]](read["name"], read["config"], read["parameters"])
     model.flags = json.loads(read["flags"])
     for name in ("vocabulary", "source_vocabulary", "target_vocabulary"):
