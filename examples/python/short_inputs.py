@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Finds how few scores an attention of transformers may have for sg.accelerate to gain something.
 
-    short_inputs.py [--threads N] [--seconds N] [--rule] [--batch 1 8] [--lengths 16 64 …]
+    short_inputs.py [--threads 1 2 …] [--seconds N] [--rule] [--scores LEAST MOST] [--batch 1 8] [--lengths 16 64 …]
 
-Each line has an attention of a model's size, B, T, the scores B·H·T·K of a call, and the time of its own code over
-that of the kernel, in inference and training: the least of many calls of both in turn, in floats. With one thread it
-is the time that the thread computed, so that other work of the machine counts little. --rule leaves it to the
-package which calls are the kernel's: it is LEAST_SCORES in accelerated.py, which was chosen by this table.
+Each line has the threads, an attention of a model's size, B, T, the scores B·H·T·K of a call, and the time of its own
+code over that of the kernel, in inference and training: the least of many calls of both in turn, in floats. With one
+thread it is the time that the thread computed, so that other work of the machine counts little; with more, the machine
+has to be idle. The last lines say from how many scores on nothing was slower by more than 1 %. --rule leaves it to the
+package which calls are the kernel's, instead: those of LEAST_SCORES in accelerated.py for each thread, chosen so.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def of_t5():
         mask, bias = torch.zeros(len(x), 1, 1, len(place)), first.compute_bias(len(place), len(place), cache_position=place).detach()
         table = torch.cat([bias[0, :, :, 0].flip(1), bias[0, :, 0, 1:]], 1).T.flip(0).contiguous()  # [2T - 1, H]
         return lambda module: module(x, mask=mask, cache_position=place, position_bias=bias if (
-            type(module) is t5.T5Attention or 8 * x.shape[0] * x.shape[1] ** 2 < accelerated.LEAST_SCORES) else table)[0]
+            type(module) is t5.T5Attention or accelerated._is_short(8 * x.shape[0] * x.shape[1] ** 2)) else table)[0]
     return module, 512, 8, call
 
 
@@ -80,33 +81,46 @@ def ratio(theirs, ours, step, clock, seconds):
     return best[0] / best[1]
 
 
+def least_scores(found, bound=0.99):
+    """The least scores from which on no ratio is below the bound, of a list of (scores, ratios)."""
+    slower = max((scores for scores, ratios in found if min(ratios) < bound), default=0)
+    return min((scores for scores, _ in found if scores > slower), default=None)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--seconds", type=float, default=0.5, help="of computation for each ratio")
     parser.add_argument("--rule", action="store_true", help="leave short calls to the module's own code")
+    parser.add_argument("--scores", type=int, nargs=2, default=[0, 2**20], help="of the calls to measure")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
-    parser.add_argument("--lengths", type=int, nargs="+", default=[1, 16, 32, 64, 96, 128, 192])
+    parser.add_argument("--lengths", type=int, nargs="+", default=[1, 16, 32, 64, 96, 128, 192, 256, 384])
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    clock = time.thread_time if options.threads == 1 else time.perf_counter
     if not options.rule:
         accelerated.LEAST_SCORES = 0
-    print("attention, B, T: scores, inference, training", flush=True)
-    for name, make in {"T5-small": of_t5, "Parakeet": of_parakeet, "DeBERTa-v3-base": of_deberta,
-                       "w2v-BERT 2.0": of_w2v_bert}.items():
-        theirs, width, heads, calls = make()
-        theirs.eval()
-        ours = copy.deepcopy(theirs)
-        sg.accelerate(ours)
-        for B, T in itertools.product(options.batch, options.lengths):
-            x, ratios = torch.randn(B, T, width), []
-            for trains in (False, True):
-                call = calls(x.requires_grad_(trains))
-                with torch.set_grad_enabled(trains):
-                    step = (lambda module: call(module).sum().backward()) if trains else call
-                    ratios.append(ratio(theirs, ours, step, clock, options.seconds))
-            print(f"{name}, {B}, {T}: {B * heads * T * T}, {ratios[0]:.2f}, {ratios[1]:.2f}", flush=True)
+    print("threads, attention, B, T: scores, inference, training", flush=True)
+    for threads in options.threads:
+        torch.set_num_threads(threads)
+        clock, found = time.thread_time if threads == 1 else time.perf_counter, []
+        for name, make in {"T5-small": of_t5, "Parakeet": of_parakeet, "DeBERTa-v3-base": of_deberta,
+                           "w2v-BERT 2.0": of_w2v_bert}.items():
+            theirs, width, heads, calls = make()
+            theirs.eval()
+            ours = copy.deepcopy(theirs)
+            sg.accelerate(ours)
+            for B, T in itertools.product(options.batch, options.lengths):
+                scores = B * heads * T * T
+                if not options.scores[0] <= scores <= options.scores[1]:
+                    continue
+                x, ratios = torch.randn(B, T, width), []
+                for trains in (False, True):
+                    call = calls(x.requires_grad_(trains))
+                    with torch.set_grad_enabled(trains):
+                        step = (lambda module: call(module).sum().backward()) if trains else call
+                        ratios.append(ratio(theirs, ours, step, clock, options.seconds))
+                found.append((scores, ratios))
+                print(f"{threads}, {name}, {B}, {T}: {scores}, {ratios[0]:.3f}, {ratios[1]:.3f}", flush=True)
+        print(f"{threads} threads: nothing is slower by more than 1 % from {least_scores(found)} scores on", flush=True)
 
 
 if __name__ == "__main__":

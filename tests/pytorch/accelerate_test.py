@@ -111,7 +111,7 @@ def kernel_calls_at(model, run):
         for limit in range(1, 2 * B * H * T * T):
             if limit > 1 and limit % (B * H) != 1:
                 continue
-            with mock.patch.object(accelerated, "LEAST_SCORES", limit), counted() as kernel:
+            with least_scores(limit), counted() as kernel:
                 run(model)
             if calls is not None and kernel.call_count < calls:
                 fewer[limit - 1] = calls - kernel.call_count
@@ -161,7 +161,7 @@ class SameResults(unittest.TestCase):
         torch.manual_seed(1)
         with in_double(), torch.no_grad():
             for name, model, run, modules in cases():
-                with self.subTest(name), mock.patch.object(accelerated, "LEAST_SCORES", 10**9):
+                with self.subTest(name), least_scores(10**9):
                     expected = run(model)
                     self.assertEqual(len(sg.accelerate(model)), modules)
                     with counted() as kernel:
@@ -186,6 +186,24 @@ class SameResults(unittest.TestCase):
         told = lambda model: model(audio, num_items_in_batch=torch.tensor(3))
         self.assertEqual(kernel_calls_at(parakeet_encoder(), told), {B * H * heard**2: L})
 
+    def test_short_inputs_of_threads(self):
+        """A call is short by its scores for each of torch's threads, also where a graph was compiled."""
+        theirs, text = deberta_model(), torch.randint(1, 29, (B, T))
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        threads = torch.get_num_threads()
+        self.addCleanup(torch.set_num_threads, threads)
+        with torch.no_grad(), mock.patch.object(accelerated, "LEAST_SCORES", B * H * T * T // 2):
+            for number, calls in ((1, L), (2, L), (3, 0)):
+                torch.set_num_threads(number)
+                with counted() as kernel:
+                    got = ours(text).last_hidden_state
+                self.assertEqual(kernel.call_count, calls, number)
+                torch.testing.assert_close(got, theirs(text).last_hidden_state)
+                torch._dynamo.reset()
+                compiled = torch.compile(ours, backend="aot_eager", fullgraph=True)
+                torch.testing.assert_close(compiled(text).last_hidden_state, got)
+
     def test_short_steps(self):
         """A token after others has as many scores as there are keys, and layers share a bias across the limit."""
         text, target = torch.randint(1, 29, (B, T)), torch.randint(1, 29, (B, 6))
@@ -193,7 +211,7 @@ class SameResults(unittest.TestCase):
             theirs = t5_model(module, kind)
             ours = copy.deepcopy(theirs)
             sg.accelerate(ours)
-            with in_double(), torch.no_grad(), mock.patch.object(accelerated, "LEAST_SCORES", B * H * 5):
+            with in_double(), torch.no_grad(), least_scores(B * H * 5):
                 whole, cache = theirs(input_ids=text, decoder_input_ids=target).logits, None
                 encoded = ours.encoder(text)
                 for n in range(6):
@@ -622,7 +640,7 @@ class Whole(unittest.TestCase):
             return graph
 
         compiled = torch.compile(lambda module, x: module(x)[0], backend=backend, fullgraph=True, dynamic=True)
-        with mock.patch.object(accelerated, "LEAST_SCORES", B * H * T * T), torch.no_grad():
+        with least_scores(B * H * T * T), torch.no_grad():
             for length in (T - 2, T, T + 3, T - 1):
                 x = randn(B, length, C)
                 torch.testing.assert_close(compiled(ours, x), theirs(x)[0], rtol=0, atol=1e-8)

@@ -57,6 +57,11 @@ def counted():
         yield kernel
 
 
+def least_scores(scores):
+    """Lets the kernel compute calls of so many scores and more, on any number of threads."""
+    return mock.patch.object(accelerated, "_is_short", lambda given: given < scores)
+
+
 @contextlib.contextmanager
 def in_double():
     """Lets transformers 4.57.6 compute in double: T5 rounds its probabilities to floats, and Transformer-XL calls

@@ -17,11 +17,10 @@ from .watchers import has_tangents, is_traced
 _harmless = (
     "use_cache", "query_length", "cache_position", "return_dict", "output_hidden_states", "num_items_in_batch")
 
-# The least scores B·H·T·K of a call that the kernel computes; for fewer, not every module gains by it. By
-# short_inputs.py on an AMD EPYC (Zen 5), with one thread, own code / kernel in inference and training is for an
-# attention of T5-small 0.90 and 0.87 at 8,192 scores, 1.00 and 0.94 at 73,728, 1.03 and 1.06 at 131,072, and 1.11 and
-# 1.06 at 294,912; of Parakeet 1.04 and 0.86, 1.10 and 1.03, 1.07 and 1.00, and 1.15 and 1.10.
-LEAST_SCORES = 2**17
+# The least scores B·H·T·K of a call that the kernel computes, for each of torch's threads: for fewer, not every module
+# gains by it. What a call costs beside its scores does not shrink with threads. short_inputs.py says where no module of
+# its table is slower by more than 1 %; this is the greatest of the CPUs that were tried.
+LEAST_SCORES = 2**19
 
 _low = (torch.bfloat16, torch.float16)
 
@@ -83,7 +82,7 @@ def _method(original, row, names):
             call[name] = value
         x = call.get(first)
         # A length that an exported graph leaves open is no reason to guard.
-        if isinstance(x, torch.Tensor) and x.dim() > 1 and not _is_exporting() and scores(self, call) < LEAST_SCORES:
+        if isinstance(x, torch.Tensor) and x.dim() > 1 and not _is_exporting() and _is_short(scores(self, call)):
             return original(self, **plain(self, call))
         rate = _dropout_rate(self, row)
         if rate is None or not _is_computable(x, call, takes) or _is_special(self) or not row.can(self, call):
@@ -102,6 +101,16 @@ def _method(original, row, names):
         return row.result(self, call, y, terms)
 
     return forward
+
+
+@torch.compiler.assume_constant_result
+def _threads():
+    """Torch's threads; a compiled graph keeps the number that it was compiled for."""
+    return torch.get_num_threads()
+
+
+def _is_short(scores):
+    return scores < LEAST_SCORES * _threads()
 
 
 # PyTorch 2.6 does not know it yet.
