@@ -44,7 +44,7 @@ TEST_CASE("field: a config is checked by the ranges of its fields") {
   CHECK(refusal([] { check_fields("paint", PaintConfig{.layers = 0}); }) ==
         "paint: layers 0, expected at least 1");
   CHECK(refusal([] { check_fields("paint", PaintConfig{.layers = 2'000'000'000}); }) ==
-        "paint: layers 2000000000, expected at most 1000000000");
+        "paint: layers 2000000000, expected at most 10000");
   CHECK(refusal([] { check_fields("paint", PaintConfig{.gloss = 1.5}); }) ==
         "paint: gloss 1.5, expected 0 to 1");
 }

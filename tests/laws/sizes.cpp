@@ -47,7 +47,6 @@ constexpr int64_t numbers[] = {1'000'000,
                                1'000'000'000,
                                1'000'000'000'000,
                                INT64_MIN,
-                               INT64_MIN + 1,
                                -(int64_t{1} << 32),
                                -1,
                                0,
@@ -58,7 +57,6 @@ constexpr int64_t numbers[] = {1'000'000,
                                int64_t{1} << 40,
                                int64_t{1} << 61,
                                int64_t{1} << 62,
-                               (int64_t{1} << 62) + 1,
                                INT64_MAX - 1,
                                INT64_MAX};
 
@@ -930,13 +928,11 @@ TEST_CASE("sizes: of an encoder-decoder, and of what it writes") {
     beam.width = 1;
     options.max_length = n;
     options.end = 1;
-    if (n > 3 && n < 1e9) options.max_length = 3;
+    if (n > 3 && n <= 1e9) options.max_length = 3;  // more would be a result after hours
   });
   searching("length_penalty",
             [](auto&, auto& beam, auto&, int64_t n) { beam.length_penalty = double(n); });
-  searching("begin", [](auto& options, auto&, auto&, int64_t n) {
-    options.begin = static_cast<int32_t>(n);
-  });
+  searching("begin", [](auto& options, auto&, auto&, int64_t n) { options.begin = as_int(n); });
   searching("sources", [](auto&, auto&, auto& given, int64_t n) { given.tokens.shape = {n, 2}; });
   searching("length of sources", [](auto&, auto&, auto& given, int64_t n) {
     given.tokens.shape = {4, n};

@@ -106,14 +106,15 @@ TEST_CASE("positions without elements, and numbers that no position takes") {
   for (const Dims& shape : {Dims{0, 2, 3, 4}, {2, 0, 3, 4}, {2, 2, 0, 4}, {2, 2, 3, 0}})
     CHECK(rotate(Tensor::zeros(shape), 5).shape() == shape);
   CHECK(alibi_slopes(0).empty());
-  CHECK(refusal([] { alibi_slopes(-1); }) == "alibi_slopes: -1 heads, expected at least 0");
+  CHECK(refusal([] { alibi_slopes(-1); }) == "alibi_slopes: heads -1, expected at least 0");
   for (const Dims& shape : {Dims{2, 3, 4}, {2, 2, 3, 5}})
     CHECK(refusal([&] { rotate(Tensor::zeros(shape), 0); }) ==
           text("rotate: x ", shape, ", expected [B, H, T, D] with an even D"));
   CHECK(refusal([] { rotate({}, 0); }) == "rotate: x is undefined");
   for (const Tensor& table : {Tensor::zeros({3, 4}), transpose(Tensor::zeros({4, 5}))})
-    CHECK(refusal([&] { rotate(Tensor::zeros({2, 2, 5, 4}), table); }) ==
-          text("rotate: sinusoids ", table.shape(), ", expected [5, 4] without gaps"));
+    CHECK(refusal([&] {
+            rotate(Tensor::zeros({2, 2, 5, 4}), table);
+          }) == text("rotate: sinusoids ", table.shape(), ", expected [5, 4] without gaps"));
   auto rows = [](const Dims& shape, int64_t count) {
     return refusal([&] { last_rows(Tensor::zeros(shape), count); });
   };

@@ -163,15 +163,13 @@ TEST_CASE("indices that are not there are refused by name") {
         }) == "gather: indices of [3, 1] along axis 1 of [2, 3], expected no larger sizes");
   CHECK(refusal([&] {
           gather(x, 1, {{1}, {0}});
-        }) == "gather: indices of [1] along axis 1 of [2, 3], expected no larger sizes");
+        }) == "gather: indices of [1] for [2, 3], expected as many axes");
   CHECK(refusal([&] {
           gather(x, 1, {{2, 2}, {0}});
         }) == "gather: indices: 1 values for the shape [2, 2]");
   CHECK(refusal([&] { gather(x, 2, {{1, 1}, {0}}); }) == "gather: axis 2 of a tensor with 2 axes");
   CHECK(refusal([&] { argmax(x, 2); }) == "argmax: axis 2 of a tensor with 2 axes");
-  CHECK(refusal([&] {
-          argmax(Tensor::zeros({2, 0}), 1);
-        }) == "argmax: 1 of axis 1 of [2, 0], expected 0 to 0");
+  CHECK(refusal([&] { argmax(Tensor::zeros({2, 0}), 1); }) == "argmax: axis 1 of [2, 0] is empty");
   CHECK(refusal([&] { topk(x, 4); }) == "topk: 4 of axis 1 of [2, 3], expected 0 to 3");
   CHECK(refusal([&] { topk(x, -1); }) == "topk: -1 of axis 1 of [2, 3], expected 0 to 3");
 }

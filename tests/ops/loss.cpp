@@ -229,7 +229,7 @@ TEST_CASE("cross_entropy refuses what does not fit, by name") {
         }) == "cross_entropy: target -1, expected 0 to 2");
   CHECK(refusal([&] {
           token_losses(logits, {{2}, {0, 3}});
-        }) == "cross_entropy: target 3, expected 0 to 2");
+        }) == "token_losses: target 3, expected 0 to 2");
   CHECK(refusal([&] {
           cross_entropy(logits, {{3}, {0, 0, 0}});
         }) == "cross_entropy: logits of [2, 3] for targets of [3], expected […, V] and […]");

@@ -148,7 +148,7 @@ std::vector<Row> layer_rows() {
       {"deviation_norm: bias", [] { deviation_norm(x, vector, none, 1e-5, false); }},
       {"embedding: weight", [] { embedding(none, one_token); }},
       {"cross_entropy: logits", [] { cross_entropy(none, one_token); }},
-      {"cross_entropy: logits", [] { token_losses(none, one_token); }},
+      {"token_losses: logits", [] { token_losses(none, one_token); }},
       {"masked_softmax: scores", [] { masked_softmax(none, {}, 1); }},
       {"relative_attention: query",
        [] {

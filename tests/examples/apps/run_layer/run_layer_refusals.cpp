@@ -122,7 +122,7 @@ TEST_CASE("run_layer refuses sizes that the case cannot fill before it allocates
   refused("relative_global_attention", R"({"d_model": 2, "n_head": 1, "max_seq": 900000000})",
           "more parameters than the 0 values that are there, the next one being [1, 900000000, 2]");
   refused("language_model",
-          R"({"vocab_size": 1, "d_model": 1, "n_layer": 900000000, "n_head": 1, "d_inner": 1,)"
+          R"({"vocab_size": 1, "d_model": 1, "n_layer": 10000, "n_head": 1, "d_inner": 1,)"
           R"( "mixer": {"type": "aft", "form": "simple"}})",
           "more parameters than the 0 values that are there");
 }
