@@ -1,33 +1,51 @@
 // Which tape of a thread records, and what must not be recorded: what another thread trains, and
 // what another tape has computed.
 
-#include <algorithm>
 #include <atomic>
 #include <unordered_set>
+#include <utility>
 
 #include "core/errors.h"
-#include "core/machine/thread_variable.h"
+#include "core/machine/this_thread.h"
 #include "core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The tapes of this thread, and nulls for pauses, from the oldest to the newest. Those that have
-/// ended have expired.
-using Listed = std::vector<std::weak_ptr<Tape*>>;
+/// A tape of this thread, or a null for a pause. Its place has expired when it has ended.
+struct Listed {
+  std::weak_ptr<Tape*> place;
+  Listed* older;
+};
 
-/// The numbers of this thread's tapes that are running backward, the innermost last.
-using RunningTapes = std::vector<uint64_t>;
+/// The newest of this thread's tapes and pauses. It is a bare pointer, which is never destroyed: a
+/// tape may live in any destructor that runs as its thread or the program ends.
+constinit thread_local Listed* newest = nullptr;
 
-thread_local ThreadVariable<Listed> listed;
-thread_local ThreadVariable<RunningTapes> running;
+/// Drops those that `is_dropped` says from this thread's list.
+void drop(auto is_dropped) {
+  for (Listed** link = &newest; *link;)
+    if (is_dropped(**link))
+      delete std::exchange(*link, (*link)->older);
+    else
+      link = &(*link)->older;
+}
 
-/// A number for each thread, from 1.
-uint64_t this_thread() {
-  static std::atomic<uint32_t> last = 0;
-  thread_local const uint32_t number = ++last;
-  return number;
+void drop_ended() {
+  drop([](const Listed& listed) { return listed.place.expired(); });
+}
+
+/// Gives back, as this thread ends, what is listed of tapes that live on.
+void drop_all_at_end_of_thread() {
+  struct End {
+    ~End() {
+      drop([](const Listed&) { return true; });
+    }
+  };
+  constinit thread_local bool is_known = false;
+  if (std::exchange(is_known, true)) return;
+  thread_local End end;
 }
 
 constexpr uint64_t entries_of(uint64_t gradient_thread) { return gradient_thread & 0xffffffff; }
@@ -37,7 +55,7 @@ bool claim(Storage& storage) {
   uint64_t now = storage.gradient_thread, claimed = 0;
   do {
     if (entries_of(now) > 0 && now >> 32 != this_thread()) return false;
-    claimed = (this_thread() << 32) + entries_of(now) + 1;
+    claimed = (uint64_t{this_thread()} << 32) + entries_of(now) + 1;
   } while (!storage.gradient_thread.compare_exchange_weak(now, claimed));
   return true;
 }
@@ -45,15 +63,20 @@ bool claim(Storage& storage) {
 }  // namespace
 
 std::shared_ptr<Tape*> Tape::place(Tape* tape) {
-  std::erase_if(listed.value, [](const auto& known) { return known.expired(); });
-  auto place = std::make_shared<Tape*>(tape);
-  listed.value.push_back(place);
+  drop_all_at_end_of_thread();
+  std::shared_ptr<Tape*> place(new Tape*(tape), [](Tape** ended) {
+    delete ended;
+    drop_ended();
+  });
+  newest = new Listed{place, newest};
   return place;
 }
 
 Tape* Tape::current() {
-  for (; !listed.value.empty(); listed.value.pop_back())
-    if (auto newest = listed.value.back().lock()) return *newest;
+  while (newest) {
+    if (auto place = newest->place.lock()) return *place;
+    drop_ended();
+  }
   return nullptr;
 }
 
@@ -62,9 +85,10 @@ uint64_t Tape::next_number() {
   return ++last;
 }
 
-Tape::Running::Running(uint64_t tape) { running.value.push_back(tape); }
-
-Tape::Running::~Running() { running.value.pop_back(); }
+Tape::Running*& Tape::Running::innermost() {
+  constinit thread_local Running* newest_running = nullptr;
+  return newest_running;
+}
 
 Tape::Recorded::Recorded(const Tensor& tensor, bool learns) : tensor_(tensor), learns_(learns) {
   if (learns && !claim(*tensor.storage_))
@@ -84,8 +108,10 @@ Tape::Recorded::~Recorded() {
 /// tape has recorded that is running backward now.
 bool Tape::is_foreign(const Tensor& input) const {
   const Storage& made = *input.storage_;
-  return input.requires_gradient() && made.tape != 0 && made.tape != number_ &&
-         std::ranges::find(running.value, made.tape) == running.value.end();
+  if (!input.requires_gradient() || made.tape == 0 || made.tape == number_) return false;
+  for (const Running* running = Running::innermost(); running; running = running->outer)
+    if (running->tape == made.tape) return false;
+  return true;
 }
 
 /// Throws where the output depends on what another tape has computed.

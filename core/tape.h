@@ -90,10 +90,17 @@ class Tape {
     Tensor tensor_;
     bool learns_;
   };
-  /// Notes the number of a tape of this thread while it runs backward.
+  /// A tape that runs backward on this thread, which it does while this lives.
   struct Running {
-    explicit Running(uint64_t tape);
-    ~Running();
+    explicit Running(uint64_t number) : tape(number) { innermost() = this; }
+    ~Running() { innermost() = outer; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    /// The one that began last, or null.
+    static Running*& innermost();
+
+    uint64_t tape;
+    Running* outer = innermost();
   };
   struct Entry {
     Recorded output;

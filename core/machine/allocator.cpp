@@ -14,11 +14,13 @@
 #include <limits>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "core/errors.h"
+#include "core/machine/limits.h"
 #include "core/machine/sanitizer.h"
+#include "core/machine/spin_lock.h"
 
 namespace shiftgrad {
 
@@ -64,27 +66,19 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-/// A lock that is there before main and after it, which a std::mutex is not everywhere. It is held
-/// for some twenty nanoseconds mostly, so a thread tries again before it lets others run.
-struct SpinLock {
-  std::atomic_flag taken = {};
-  void lock() {
-    constexpr int patience = 100;
-    while (taken.test_and_set(std::memory_order_acquire))
-      for (int tries = 0; taken.test(std::memory_order_relaxed); ++tries)
-        if (tries >= patience) std::this_thread::yield();
-  }
-  void unlock() { taken.clear(std::memory_order_release); }
-};
+/// One lock guards all blocks: a step of training allocates some ten thousand times in a second,
+/// which keeps it busy for a thousandth of that.
+constinit SpinLock lock;
+[[maybe_unused]] const bool forks_hold_it = hold_over_forks<lock>();
 
-/// The free blocks and the counters. One lock guards them: a step of training allocates some ten
-/// thousand times in a second, which keeps it busy for a thousandth of that.
+/// The free blocks and the counters.
 struct Pool {
-  SpinLock lock;
   std::array<FreeBlock*, class_count> free = {};
   /// The number of calls when a class was last asked for or given a block.
   std::array<int64_t, class_count> last_used = {};
   AllocatorCounters counters = {};
+  /// What was asked for of all that is in use: the rest of a block is never touched.
+  int64_t bytes_requested = 0;
 };
 
 // No constructor and no destructor runs, so blocks may come and go before and after main.
@@ -140,15 +134,29 @@ void* aligned_block(size_t bytes) {
   return block;
 }
 
+/// The bytes that all blocks may hold: beyond them Linux would kill the process.
+int64_t most_bytes() {
+  int64_t limit = memory_limit(), most = 0;
+  return __builtin_add_overflow(limit, swap_space(), &most) ? limit : most;
+}
+
+/// The bytes that new blocks may still hold.
+int64_t bytes_left() { return most_bytes() - pool.bytes_requested; }
+
 /// Takes a block of the class from the system, after free ones of other classes have made room: all
 /// blocks together stay below 5/4 of the peak, or the free ones small. A step of a model that
 /// repeats keeps 1.05 to 1.13 times its peak in blocks of all its sizes; that of a single layer,
 /// which has few blocks at a time, keeps more.
 void* allocate_from_system(size_t requested, size_t index) {
   constexpr int64_t small = int64_t{64} << 20;
+  int64_t left = bytes_left();
+  if (std::cmp_greater(requested, left))
+    throw OutOfMemory(text(
+        "allocate: ", requested, " bytes, where ", std::max<int64_t>(0, left), " are left of the ",
+        most_bytes(), " that this process may have (its cgroup's limit or the machine's memory)"));
   int64_t in_use = pool.counters.bytes_in_use + block_bytes(index);
   int64_t peak = std::max(pool.counters.peak_bytes_in_use, in_use);
-  shrink(std::max(small, peak / 4 * 5 - in_use));
+  shrink(std::min(std::max(small, peak / 4 * 5 - in_use), left - static_cast<int64_t>(requested)));
   auto bytes = caching ? static_cast<size_t>(block_bytes(index)) : std::max<size_t>(1, requested);
   ++pool.counters.system_allocations;
   if (void* block = aligned_block(bytes)) return block;
@@ -162,10 +170,11 @@ void* take(size_t bytes) {
   if (bytes > largest_request) [[unlikely]]
     throw OutOfMemory(text("allocate: ", bytes, " bytes: expected at most ", largest_request));
   size_t index = class_of(bytes);
-  std::lock_guard lock(pool.lock);
+  std::lock_guard guard(lock);
   void* block = pool.free[index] ? pop(index) : allocate_from_system(bytes, index);
   AllocatorCounters& now = pool.counters;
   now.bytes_in_use += block_bytes(index);
+  pool.bytes_requested += static_cast<int64_t>(bytes);
   now.peak_bytes_in_use = std::max(now.peak_bytes_in_use, now.bytes_in_use);
   pool.last_used[index] = ++now.calls;
   return block;
@@ -183,8 +192,9 @@ void* allocate(size_t bytes) {
 
 void release(void* block, size_t bytes) {
   size_t index = class_of(bytes);
-  std::lock_guard lock(pool.lock);
+  std::lock_guard guard(lock);
   pool.counters.bytes_in_use -= block_bytes(index);
+  pool.bytes_requested -= static_cast<int64_t>(bytes);
   if (!caching) return free_aligned(block);
   pool.free[index] = new (block) FreeBlock{pool.free[index]};
   pool.last_used[index] = pool.counters.calls;
@@ -194,17 +204,17 @@ void release(void* block, size_t bytes) {
 bool allocator_caches() { return caching; }
 
 void release_cached() {
-  std::lock_guard lock(pool.lock);
+  std::lock_guard guard(lock);
   shrink(0);
 }
 
 AllocatorCounters allocator_counters() {
-  std::lock_guard lock(pool.lock);
+  std::lock_guard guard(lock);
   return pool.counters;
 }
 
 void reset_peak() {
-  std::lock_guard lock(pool.lock);
+  std::lock_guard guard(lock);
   pool.counters.peak_bytes_in_use = pool.counters.bytes_in_use;
 }
 

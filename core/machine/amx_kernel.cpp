@@ -15,6 +15,7 @@
 
 #include "core/machine/amx_tiles.h"
 #include "core/machine/bfloat16_pairs.h"
+#include "core/machine/cpu.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -213,8 +214,10 @@ bool may_use_tiles() {
 }  // namespace
 
 const Bfloat16Kernel* amx::amx_kernel() {
-  static const bool fits = can_be_used() && has_tiles() && keeps_tiles() && may_use_tiles();
-  return fits ? &kernel : nullptr;
+  constinit static KeptAnswer fits;
+  return fits([] { return can_be_used() && has_tiles() && keeps_tiles() && may_use_tiles(); })
+             ? &kernel
+             : nullptr;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

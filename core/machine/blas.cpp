@@ -6,8 +6,10 @@
 #include <bit>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "core/errors.h"
+#include "core/machine/no_fork.h"
 #include "core/machine/openblas.h"
 #include "core/machine/parallel.h"
 
@@ -25,6 +27,13 @@ constexpr auto blas_gemm = cblas_sgemm;
 constexpr auto blas_gemv = cblas_sgemv;
 constexpr auto blas_copy = cblas_somatcopy;
 #endif
+
+/// Calls a routine of BLAS. OpenBLAS takes its buffers under a lock, which a fork must not copy.
+template <class... Arguments>
+void call(void (*routine)(Arguments...), std::type_identity_t<Arguments>... arguments) {
+  NoFork hold;
+  routine(arguments...);
+}
 
 blasint blas_size(int64_t size) {
   require(size <= std::numeric_limits<blasint>::max(), "gemm: a size or stride of ", size,
@@ -72,8 +81,8 @@ void multiply_column(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, S
   blasint columns = blas_size(transposed ? a.rows : a.columns);
   blasint leading = blas_size(form.leading), b_step = blas_size(step(b)),
           c_step = blas_size(step(c));
-  blas_gemv(CblasRowMajor, form.transpose, rows, columns, alpha, a.data, leading, b.data, b_step,
-            beta, c.data, c_step);
+  call(blas_gemv, CblasRowMajor, form.transpose, rows, columns, alpha, a.data, leading, b.data,
+       b_step, beta, c.data, c_step);
 }
 
 /// Calls body(begin, length) for pieces of 0 … size-1.
@@ -93,8 +102,8 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
   constexpr int64_t rows = 60, columns = 64, depth = 256;
   if (multiplications(a, c) <= rows * columns * depth || b_form.transpose == CblasTrans ||
       !openblas_is_faster_in_pieces())
-    return blas_gemm(CblasRowMajor, a_form.transpose, b_form.transpose, m, n, k, alpha, a.data,
-                     a_leading, b.data, b_leading, beta, c.data, blas_size(leading));
+    return call(blas_gemm, CblasRowMajor, a_form.transpose, b_form.transpose, m, n, k, alpha,
+                a.data, a_leading, b.data, b_leading, beta, c.data, blas_size(leading));
   for_pieces(n, columns, [&](int64_t column, int64_t width) {
     for_pieces(k, depth, [&](int64_t inner, int64_t length) {
       ConstMatrix part = b.block(inner, length, column, width);
@@ -141,8 +150,8 @@ bool is_worth_turning(const ConstMatrix& a, const ConstMatrix& b, const Matrix& 
 void turn(const ConstMatrix& b, const Matrix& rows) {
   blasint leading = blas_size(*leading_of_rows(b.transposed()));
   parallel_ranges(b.columns, 128, [&](int64_t begin, int64_t end) {
-    blas_copy(CblasRowMajor, CblasTrans, blas_size(end - begin), blas_size(b.rows), 1,
-              b.data + begin * leading, leading, rows.data + begin, blas_size(rows.row_stride));
+    call(blas_copy, CblasRowMajor, CblasTrans, blas_size(end - begin), blas_size(b.rows), 1,
+         b.data + begin * leading, leading, rows.data + begin, blas_size(rows.row_stride));
   });
 }
 

@@ -13,7 +13,8 @@ using ParallelRegion = void (*)(void (*work)(void* data), void* data, unsigned t
 /// as `thread_count` says. Threads of OpenMP and ours keep spinning for a while after they worked,
 /// so that a program with both pools slows down at each change between them. A loop within a loop
 /// has one thread in most regions. Null brings our own threads back, and so does a fork, in the
-/// child: the threads of a region stay in the parent. Nothing may run in parallel meanwhile.
+/// child: the threads of a region stay in the parent. (Where ours had worked before, only the
+/// calling thread is left.) Nothing may run in parallel meanwhile.
 void use_host_threads(ParallelRegion region);
 
 }  // namespace shiftgrad

@@ -78,14 +78,15 @@ void recognise_new_cpu() {
 }
 
 bool openblas_is_faster_in_pieces() {
-  static const bool is_zen_3_or_4 = amd_family() == 25;
+  constinit static KeptAnswer is_zen_3_or_4;
   // The kernels with AVX-512, which of the two only Zen 4 has.
-  return is_zen_3_or_4 && is_one_of({"SkylakeX", "Cooperlake", "SapphireRapids"});
+  return is_zen_3_or_4([] { return amd_family() == 25; }) &&
+         is_one_of({"SkylakeX", "Cooperlake", "SapphireRapids"});
 }
 
 bool panels_beat_openblas() {
-  static const bool beat = has_avx512() && (is_intel() || amd_family() == 26);
-  return beat;
+  constinit static KeptAnswer beat;
+  return beat([] { return has_avx512() && (is_intel() || amd_family() == 26); });
 }
 
 std::optional<std::string> openblas_complaint() {

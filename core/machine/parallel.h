@@ -30,12 +30,17 @@ struct Settings {
 /// product may depend on the number of OpenBLAS' threads.
 void initialize(const Settings& settings = {});
 
-/// The number of threads that parallel work started here may use, this one included.
+/// The number of threads that parallel work started here may use, this one included: what a
+/// ThreadLimit says, or without one as many as the process has CPUs by its affinity, and at most
+/// the whole CPUs of its cgroup's quota, as a container's `--cpus` sets it, but at least 1. From
+/// the first work on, that quota limits all work of oneTBB in this process. It is 1 in the child of
+/// a fork whose parent had worked in parallel: the threads stay in the parent, and results are the
+/// same.
 int thread_count();
 
 /// Limits parallel work of the whole process, while it or a copy lives, to at most `threads`
-/// threads, or fewer where an outer limit says so. Throws an Error if `threads` is less than 1.
-/// (PyTorch: torch.set_num_threads)
+/// threads, or fewer where an outer limit says so. It may be more than the quota of a cgroup.
+/// Throws an Error if `threads` is less than 1. (PyTorch: torch.set_num_threads)
 class ThreadLimit {
  public:
   /// Sets the limit.
@@ -46,8 +51,8 @@ class ThreadLimit {
 };
 
 /// Runs `body` with parallel work on exactly `threads` threads, unless an outer limit is lower;
-/// that may be more threads than there are CPUs. Meanwhile it is a ThreadLimit for the whole
-/// process. Throws an Error if `threads` is less than 1.
+/// that may be more threads than there are CPUs. The child of a fork may have only one. Meanwhile
+/// it is a ThreadLimit for the whole process. Throws an Error if `threads` is less than 1.
 void with_threads(int threads, const std::function<void()>& body);
 
 /// Does what `parallel_for` does, without its short cut for a single tile.

@@ -31,7 +31,10 @@ constexpr int64_t prefetched = 32;
 /// Whether this is an Intel CPU with AVX-512. It fetches dense columns 16 depths before it needs
 /// them. Those that lie far apart push one another out of its first cache before the next tile
 /// reads what is beside them, so that fetching that in advance is for nothing.
-const bool reads_by_depth = lanes * sizeof(Scalar) == 64 && is_intel();
+bool reads_by_depth() {
+  constinit static KeptAnswer is_by_intel;
+  return lanes * sizeof(Scalar) == 64 && is_by_intel(is_intel);
+}
 
 #ifdef SHIFTGRAD_DOUBLE
 /// Doubles are never rounded.
@@ -191,7 +194,7 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t ste
   // The next tile's numbers follow if the rows of a, or panels of it, lie one behind another, and
   // lie beside these if its columns are dense. By depth, the line of a column's last number is as
   // good as all of its lines.
-  const bool by_depth = reads_by_depth && a.row_stride == 1 && a.column_stride > lanes;
+  const bool by_depth = reads_by_depth() && a.row_stride == 1 && a.column_stride > lanes;
   const Scalar* ahead = by_depth ? &a.at(rows - 1, 16) : a.data + rows * a.row_stride;
   const int64_t pace = a.row_stride == 1 ? std::max(lanes, a.column_stride) : lanes;
   for (int64_t n = 0; n < a.columns; ++n, b += step, ahead += pace) {
@@ -253,32 +256,40 @@ constexpr PanelBlocks blocks_by_depth = {.depth = 512,
                                          .columns_in_place = 512,
                                          .rows_in_place = 512};
 
+/// Returns the kernel that reads its matrices in blocks of these sizes.
+constexpr PanelKernel<Scalar> kernel_for(const PanelBlocks& blocks) {
+  return {.tile_rows = product_rows,
+          .tile_columns = product_columns,
+          .part_columns = lanes,
+          .numbers = 1,
+          .pack_left = pack<product_rows>,
+          .pack_right = pack<product_columns>,
+          .multiply = multiply,
+          .pack_row = pack<1>,
+          .multiply_row = multiply_row,
+          .blocks = blocks};
+}
+
+constexpr PanelKernel<Scalar> rounding_kernel_for(const PanelBlocks& blocks) {
+  PanelKernel<Scalar> rounding = kernel_for(blocks);
+  rounding.left_panels = LeftPanels::as_it_lies;
+  rounding.pack_left = pack_left_rounded;
+  rounding.pack_right = pack<product_columns, Packs::rounded>;
+  rounding.pack_row = pack<1, Packs::rounded>;
+  rounding.convert = convert_rounded;
+  return rounding;
+}
+
 const PanelKernel<Scalar>& vector_kernel() {
-  static const PanelKernel<Scalar> kernel = {
-      .tile_rows = product_rows,
-      .tile_columns = product_columns,
-      .part_columns = lanes,
-      .numbers = 1,
-      .pack_left = pack<product_rows>,
-      .pack_right = pack<product_columns>,
-      .multiply = multiply,
-      .pack_row = pack<1>,
-      .multiply_row = multiply_row,
-      .blocks = reads_by_depth ? blocks_by_depth : PanelBlocks{}};
-  return kernel;
+  static constexpr PanelKernel<Scalar> as_usual = kernel_for({}),
+                                       by_depth = kernel_for(blocks_by_depth);
+  return reads_by_depth() ? by_depth : as_usual;
 }
 
 const PanelKernel<Scalar>& rounding_kernel() {
-  static const PanelKernel<Scalar> kernel = [] {
-    PanelKernel<Scalar> rounding = HWY_NAMESPACE::vector_kernel();
-    rounding.left_panels = LeftPanels::as_it_lies;
-    rounding.pack_left = pack_left_rounded;
-    rounding.pack_right = pack<product_columns, Packs::rounded>;
-    rounding.pack_row = pack<1, Packs::rounded>;
-    rounding.convert = convert_rounded;
-    return rounding;
-  }();
-  return kernel;
+  static constexpr PanelKernel<Scalar> as_usual = rounding_kernel_for({}),
+                                       by_depth = rounding_kernel_for(blocks_by_depth);
+  return reads_by_depth() ? by_depth : as_usual;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
-#include "core/machine/thread_variable.h"
+#include "core/machine/spin_lock.h"
+#include "core/machine/this_thread.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -29,11 +32,32 @@ std::vector<std::vector<std::byte>> gather_unless_left(ProcessGroup& peers,
   return all;
 }
 
+constinit SpinLock lock;
+[[maybe_unused]] const bool forks_hold_it = hold_over_forks<lock>();
+
+/// The only peer of every thread, with the sums that each has begun.
+class Alone : public ProcessGroup {
+ public:
+  void start_sum(std::vector<Scalar> values) override {
+    std::lock_guard guard(lock);
+    sums_[this_thread()].push_back(std::move(values));
+  }
+  std::vector<std::vector<Scalar>> finish_sums() override {
+    std::lock_guard guard(lock);
+    auto own = sums_.extract(this_thread());
+    return own ? std::move(own.mapped()) : std::vector<std::vector<Scalar>>();
+  }
+
+ private:
+  std::map<uint32_t, std::vector<std::vector<Scalar>>> sums_{};
+};
+
 }  // namespace
 
 ProcessGroup& alone() {
-  thread_local ThreadVariable<ProcessGroup> peers;
-  return peers.value;
+  // Never destroyed: a trainer may outlive the thread that made it, and main.
+  static auto& peers = *new Alone;
+  return peers;
 }
 
 Rows own_rows(const ProcessGroup& peers, int64_t rows) {

@@ -45,7 +45,7 @@ class ProcessGroup {
 };
 using Peers [[deprecated("renamed ProcessGroup")]] = ProcessGroup;
 
-/// Returns this thread's only peer, for programs without others.
+/// Returns the only peer, for programs without others. Each thread has sums of its own there.
 ProcessGroup& alone();
 
 /// The rows begin … end-1.

@@ -235,8 +235,7 @@ Command context_command(CLI::App& program) {
            range::one_or_more);
   flags->text.add_flags(app);
   add_picture_flags(app, flags->out, flags->json);
-  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
-           range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
   return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 

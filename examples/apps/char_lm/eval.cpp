@@ -184,8 +184,7 @@ Command eval_command(CLI::App& program) {
            "memory (default: 1 in mode memory, else 64)",
            range::one_or_more);
   flags->precision.add_to(app);
-  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
-           range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};
 }
 

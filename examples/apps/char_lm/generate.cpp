@@ -145,8 +145,7 @@ Command generate_command(CLI::App& program) {
            "earlier tokens that the model remembers (default: as in training, but all for aft)",
            range::zero_or_more);
   flags->precision.add_to(app);
-  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
-           range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -271,8 +271,7 @@ Command report_command(CLI::App& program) {
   add_flag(app, "tokens", flags->tokens, "CHARACTERS",
            "characters to score for each length of the context", range::one_or_more);
   common::add_report_place(app, *flags);
-  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
-           range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
   return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 

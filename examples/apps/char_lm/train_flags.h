@@ -61,8 +61,7 @@ struct TrainFlags {
     auxiliary.fields(flag);
     flag(log_interval, {"log_interval", "steps between two lines of metrics", quantity::interval});
     flag(precision, {"precision", common::precision_help});
-    flag(threads,
-         {"threads", "threads to use, 0 for one per core", {"THREADS", range::thread_count}});
+    flag(threads, {"threads", common::threads_help, {"THREADS", range::thread_count}});
   }
 
   /// Returns the title of a flag in --help.

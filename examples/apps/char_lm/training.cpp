@@ -3,8 +3,11 @@
 #include "core/errors.h"
 #include "examples/apps/draw/fixed.h"
 #include "examples/apps/flags/flags.h"
+#include "examples/apps/runs/machine.h"
 #include "examples/apps/runs/text.h"
+#include "nn/parameters.h"
 #include "nn/state_dict.h"
+#include "optim/parameter_patterns.h"
 #include "optim/random_streams.h"
 
 namespace char_lm {
@@ -18,6 +21,19 @@ using shiftgrad::RunState;
 using shiftgrad::text;
 
 namespace {
+
+/// Throws where the memory of this machine does not hold what a step needs for sure.
+void check_memory(const TrainFlags& flags, const shiftgrad::LanguageModel& model, int64_t peers) {
+  const shiftgrad::TrainerConfig& trainer = flags.trainer;
+  shiftgrad::ModelTraits traits = model.traits();
+  // The logits, and the input of each block.
+  double tokens =
+      static_cast<double>(trainer.batch_size / peers) * static_cast<double>(trainer.block_size);
+  auto per_token = static_cast<double>(model.config.vocab_size + traits.n_layer * traits.d_model);
+  int moments = trainer.optimizer != shiftgrad::OptimizerType::sgd ? 2 : trainer.momentum > 0;
+  std::vector<shiftgrad::Parameter> all = parameters(model);
+  common::require_memory(all, trainable(all, trainer.freeze), moments, tokens * per_token);
+}
 
 shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) {
   shiftgrad::Random random{.seed = flags.trainer.seed};
@@ -49,6 +65,20 @@ std::shared_ptr<const Corpus> long_enough(std::shared_ptr<const Corpus> corpus,
                      text_name(flags.val_data.empty() ? flags.data : flags.val_data), ": ",
                      characters, " characters to validate on, expected at least 2");
   return corpus;
+}
+
+/// Returns a new model, or the saved one.
+shiftgrad::LanguageModel begun_model(const TrainFlags& flags, const SavedRun* saved,
+                                     const Corpus& corpus, int64_t peers) {
+  int64_t vocab_size = corpus.vocabulary.size();
+  if (!saved) {
+    shiftgrad::ParameterBudget budget;  // nothing is drawn, and no memory touched
+    check_memory(flags, {model_config(flags.model, vocab_size), budget}, peers);
+    return new_model(flags, vocab_size);
+  }
+  shiftgrad::LanguageModel model = saved_model(flags, *saved);
+  check_memory(flags, model, peers);
+  return model;
 }
 
 /// Returns the auxiliary losses that the flags ask for, or null.
@@ -87,7 +117,7 @@ Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
       corpus_(long_enough(std::move(corpus), flags)),
-      model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
+      model_(begun_model(flags, saved, *corpus_, peers.size())),
       auxiliary_(auxiliary_losses(flags, model_)),
       trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers, auxiliary_.get()),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},

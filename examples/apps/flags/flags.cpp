@@ -9,6 +9,7 @@
 
 #include "core/errors.h"
 #include "core/machine/precision.h"
+#include "examples/apps/runs/machine.h"
 #include "flag_value.h"
 #include "near_name.h"
 #include "nn/feed_forward.h"
@@ -107,8 +108,8 @@ std::string missing_argument(const CLI::App& app) {
   return "";
 }
 
-/// Throws for a flag of one value that was given several. Lists take all of theirs, and a switch may
-/// be repeated.
+/// Throws for a flag of one value that was given several. Lists take all of theirs, and a switch
+/// may be repeated.
 void check_given_once(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     bool takes_value = option->get_items_expected_max() > 0;
@@ -151,8 +152,10 @@ CLI::Option* make_option(CLI::App& app, const std::string& name, std::optional<E
 
 std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name) {
   auto program = std::make_shared<CLI::App>(description, name);
-  program->set_version_flag("--version", name + ' ' + SHIFTGRAD_VERSION,
-                            "Print the version and exit");
+  auto version = [name] { return name + ' ' + SHIFTGRAD_VERSION + '\n' + machine_text(); };
+  program->set_version_flag(
+      "--version", version,
+      "Print the version, and how many threads and how much memory there are here, and exit");
   return program;
 }
 

@@ -83,8 +83,13 @@ bool is_given(const CLI::App& app, const std::string& name);
 /// Returns the unit of the app's flag, or nothing if it has no such flag.
 std::optional<std::string> unit_of(const CLI::App& app, const std::string& name);
 
+/// What the help of --threads says.
+inline constexpr const char* threads_help =
+    "threads to use, 0 for one per CPU that this process may use, at most the whole CPUs of its "
+    "container's quota: --version says how many";
+
 /// Returns an object that limits the number of threads as --threads asks, as long as it lives. For
-/// 0, which means one thread per core, it is null.
+/// 0, which means as many as thread_count says by itself, it is null.
 std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads);
 
 }  // namespace common

@@ -7,10 +7,11 @@ pages=$MESON_INSTALL_DESTDIR_PREFIX/share/man/man1
 mkdir -p "$pages"
 
 # page NAME HELP PROGRAM: what PROGRAM prints for the flags HELP. Its first line says what it does. help2man would
-# give the pages of all commands the program's name.
+# give the pages of all commands the program's name, and all that --version says of this machine.
 page() {
   purpose=$("$3" $2 | head -n 1)
-  help2man --no-info --help-option="$2" --name="$purpose" --version-option=--version --output="$pages/$1.1" "$3"
+  version=$("$3" --version | sed -n '1s/.* //p')
+  help2man --no-info --help-option="$2" --name="$purpose" --version-string="$version" --output="$pages/$1.1" "$3"
   title=$(echo "$1" | tr '[:lower:]' '[:upper:]')
   sed "s/^\.TH [^ ]* /.TH $title /; /^\.SH NAME/ { n; s/^[^ ]* /$1 /; }" "$pages/$1.1" > "$pages/titled"
   mv "$pages/titled" "$pages/$1.1"

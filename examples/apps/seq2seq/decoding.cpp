@@ -26,8 +26,7 @@ void DecodingFlags::add_to(CLI::App& app) {
   add_flag(app, "batch_size", batch_size, "LINES", "lines to translate side by side",
            range::one_or_more);
   precision.add_to(app);
-  add_flag(app, "threads", threads, "THREADS", "threads to use, 0 for one per core",
-           range::thread_count);
+  add_flag(app, "threads", threads, "THREADS", common::threads_help, range::thread_count);
 }
 
 Translator::Translator(const SavedRun& run, const DecodingFlags& flags)

@@ -3,6 +3,8 @@
 #include "core/errors.h"
 #include "examples/apps/draw/fixed.h"
 #include "examples/apps/flags/flags.h"
+#include "examples/apps/runs/machine.h"
+#include "nn/parameters.h"
 #include "nn/state_dict.h"
 
 namespace seq2seq {
@@ -12,16 +14,41 @@ using shiftgrad::text;
 
 namespace {
 
+shiftgrad::EncoderDecoderConfig config_of(const TrainFlags& flags, const Data& data) {
+  return model_config(flags.model, data.source_symbols.tokens(), data.target_symbols.tokens());
+}
+
+/// Throws where the memory of this machine does not hold what a step needs for sure.
+void check_memory(const TrainFlags& flags, const shiftgrad::EncoderDecoder& model, int64_t peers) {
+  // The logits of at least one token of each target.
+  double activations = static_cast<double>(flags.trainer.batch_size / peers) *
+                       static_cast<double>(model.config.target_vocab_size);
+  std::vector<shiftgrad::Parameter> all = parameters(model);
+  common::require_memory(all, all, 2, activations);
+}
+
 shiftgrad::EncoderDecoder new_model(const TrainFlags& flags, const Data& data) {
   shiftgrad::Random random{.seed = flags.trainer.seed};
-  return {model_config(flags.model, data.source_symbols.tokens(), data.target_symbols.tokens()),
-          random};
+  return {config_of(flags, data), random};
 }
 
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
 shiftgrad::EncoderDecoder saved_model(const TrainFlags& flags, SavedRun run) {
   run.model.dropout = run.model.attention_dropout = flags.model.dropout;
   return make_model(run);
+}
+
+/// Returns a new model, or the saved one.
+shiftgrad::EncoderDecoder begun_model(const TrainFlags& flags, const SavedRun* saved,
+                                      const Data& data, int64_t peers) {
+  if (!saved) {
+    shiftgrad::ParameterBudget budget;  // nothing is drawn, and no memory touched
+    check_memory(flags, {config_of(flags, data), budget}, peers);
+    return new_model(flags, data);
+  }
+  shiftgrad::EncoderDecoder model = saved_model(flags, *saved);
+  check_memory(flags, model, peers);
+  return model;
 }
 
 std::string scores(const shiftgrad::EvaluationReport& report) {
@@ -36,7 +63,7 @@ Training::Training(const TrainFlags& flags, Data data, const SavedRun* saved,
     : flags_(flags),
       threads_(common::limit_threads(flags.threads)),
       data_(std::move(data)),
-      model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
+      model_(begun_model(flags, saved, data_, peers.size())),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
            peers) {

@@ -13,6 +13,7 @@
 #include "core/machine/parallel.h"
 #include "fingerprint.h"
 #include "runs.h"
+#include "session.h"
 
 namespace nb = nanobind;
 
@@ -31,8 +32,8 @@ void share_threads_of_torch() {
 /// name of a file may.
 void set_error(PyObject* kind, const std::exception& error) {
   const char* what = error.what();
-  PyObject* line = PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)),
-                                        "backslashreplace");
+  PyObject* line =
+      PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "backslashreplace");
   if (!line) return;  // Python has an error of its own
   PyErr_SetObject(kind, line);
   Py_DECREF(line);
@@ -52,6 +53,7 @@ NB_MODULE(_extension, module) {
   nb::set_leak_warnings(false);
   shiftgrad::initialize();
   share_threads_of_torch();
+  shiftgrad::prepare_for_forks();
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);
@@ -69,6 +71,8 @@ NB_MODULE(_extension, module) {
   bind_float64(float64);
   bind_runs(module);
   module.attr("__version__") = SHIFTGRAD_VERSION;
+  // Before anybody sets a limit: that of PyTorch takes part in no quota.
+  module.attr("default_threads") = shiftgrad::thread_count();
   module.def("fingerprint", fingerprint_at);
   module.def("empty_cache", shiftgrad::release_cached);
   module.def("cached_bytes", [] { return shiftgrad::allocator_counters().bytes_cached; });

@@ -8,6 +8,7 @@
 
 #include "core/errors.h"
 #include "core/io/json.h"
+#include "core/machine/spin_lock.h"
 #include "described.h"
 #include "model_program.h"
 #include "module_program.h"
@@ -238,11 +239,14 @@ namespace {
 /// The programs that nobody has borrowed, by name and config.
 struct Idle {
   std::mutex mutex;
+  void lock() { mutex.lock(); }
+  void unlock() { mutex.unlock(); }
   std::unordered_map<std::string, std::vector<std::unique_ptr<Program>>> programs;
 };
 
 // Never destroyed: threads may outlive it.
 Idle& idle = *new Idle;
+[[maybe_unused]] const bool forks_hold_idle = hold_over_forks<idle>();
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/machine/spin_lock.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Recording::Recording(std::vector<Tensor> inputs, const std::function<Tensor()>& forward)
@@ -26,11 +28,14 @@ namespace {
 
 struct Deposits {
   std::mutex mutex;
+  void lock() { mutex.lock(); }
+  void unlock() { mutex.unlock(); }
   std::unordered_map<const void*, std::unique_ptr<Recording>> by_ticket;
 };
 
 // Never destroyed: a ticket may outlive it.
 Deposits& deposits = *new Deposits;
+[[maybe_unused]] const bool forks_hold_deposits = hold_over_forks<deposits>();
 
 }  // namespace
 

@@ -16,4 +16,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 };
 
+/// Makes a fork leave the sessions of other threads in the parent, from now on. A session makes
+/// limits, so this is called when their own preparations for forks have been made.
+void prepare_for_forks();
+
 }  // namespace shiftgrad

@@ -25,7 +25,7 @@ def main():
     parser.add_argument("text", help="file of chorales, a line each")
     parser.add_argument("--block", type=int, default=256, metavar="TOKENS", help="length of a block")
     parser.add_argument("--stride", type=int, default=64, metavar="TOKENS", help="how far apart blocks begin")
-    parser.add_argument("--threads", type=int, default=0, help="threads to use, 0 for one per core")
+    parser.add_argument("--threads", type=int, default=0, help="threads to use, 0 for char_lm's own number")
     flags = parser.parse_args()
     if not 1 <= flags.stride < flags.block:
         raise ValueError("--stride: expected at least 1 and less than --block")

@@ -3,8 +3,6 @@
 // What the programs of this folder share: flags, a small model on the bytes of a text, and how it
 // is trained.
 
-#include "optim/shiftgrad.h"
-
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/flags/program.h"
 #include "examples/apps/runs/text.h"
+#include "optim/shiftgrad.h"
 
 namespace claims {
 
@@ -29,8 +28,7 @@ struct SmallTraining {
     set_required(add_flag(program, "data", data, "FILE", "text file"));
     add_flag(program, "max_iters", max_iters, "STEPS", "steps to train for", range::one_or_more);
     add_flag(program, "seed", seed, "NUMBER", "seed of the weights and the batches");
-    add_flag(program, "threads", threads, "THREADS", "threads to use, 0 for one per core",
-             range::thread_count);
+    add_flag(program, "threads", threads, "THREADS", common::threads_help, range::thread_count);
   }
 
   /// Returns the bytes of the text file, each a token.

@@ -7,7 +7,20 @@ import os
 
 import torch
 
+from shiftgrad import _extension
+
 _precision = "float32"
+_default_threads = torch.get_num_threads()
+
+
+def threads():
+    """The number of threads of a call: PyTorch's, unless that is its default, which a container's quota limits.
+
+    PyTorch chooses by the CPUs alone. A number that `torch.set_num_threads` or OMP_NUM_THREADS chose stands.
+    """
+    number = torch.get_num_threads()
+    chosen = number != _default_threads or "OMP_NUM_THREADS" in os.environ
+    return number if chosen else min(number, _extension.default_threads)
 
 
 def set_precision(precision: str) -> None:

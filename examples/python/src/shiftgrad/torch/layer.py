@@ -142,7 +142,7 @@ class Layer(Part):
         refuse_records(self.name, tensors, "weights of attention are constants, so they")
         weights = extension(tensors[0]).attention_weights(
             self.name, self._text, tensors, *self._masks(x, key_padding_mask, attention_mask), inputs.precision(),
-            torch.get_num_threads())
+            inputs.threads())
         if not weights and not x.numel():
             raise ValueError(f"{self.name}: need_weights of x {list(x.shape)}, expected at least one token")
         if not weights:
@@ -193,5 +193,5 @@ class Layer(Part):
                 f"{self.name}: the state was started in another dtype than {tensors[0].dtype}")
         y = state.stream.step(
             tensors, *self._masks(x, key_padding_mask, attention_mask), inputs.precision(),
-            torch.get_num_threads())
+            inputs.threads())
         return self._cast(y, x), state

@@ -62,7 +62,7 @@ class _Model(Layer):
         checked = {name: _checked(name, value) for name, value in options.items()}
         mask, _ = self._masks(tokens if source is None else source, key_padding_mask, None)
         return extension(tensors[0]).generate(
-            self.name, self._text, tensors, mask, checked, inputs.precision(), torch.get_num_threads())
+            self.name, self._text, tensors, mask, checked, inputs.precision(), inputs.threads())
 
 
 _whole_numbers = {"length", "top_k", "repetition_window", "seed", "mem_len", "positions", "max_length",

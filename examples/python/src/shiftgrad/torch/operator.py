@@ -16,7 +16,7 @@ import torch
 from shiftgrad import _extension
 
 from .composed import derivatives
-from .inputs import check, check_mask, check_seed
+from .inputs import check, check_mask, check_seed, threads
 from .watchers import refuse_tangents, unwatched
 
 _library = torch.library.Library("shiftgrad", "DEF")
@@ -39,7 +39,7 @@ def extension(tensor):
 def _compute(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):
     output, ticket = extension(tensors[0]).forward(
         name, config, list(tensors), key_padding_mask, attention_mask, None if seed is None else seed.item(),
-        precision, wanted, torch.get_num_threads(),
+        precision, wanted, threads(),
     )
     return output, torch.empty(0, dtype=torch.uint8, device="cpu") if ticket is None else ticket
 
@@ -61,7 +61,7 @@ def _compute_backward(gradient, output, ticket, *call):
 
     def run(ticket, output):
         return extension(gradient).backward(
-            name, ticket, gradient, output, list(tensors), precision, torch.get_num_threads())
+            name, ticket, gradient, output, list(tensors), precision, threads())
 
     gradients = run(ticket, output) if ticket.numel() else None
     if gradients is None:
