@@ -38,12 +38,12 @@ Inside inside(const LanguageModel& model, const std::vector<int32_t>& text) {
   Context context;
   context.recorder = [&](const Tensor& weights) { found.attention.push_back(weights.detach()); };
   Tape tape;
-  Tensor x = model.stack.embedding(row_of(text, 0, T), 0, context);  // [1, T, C]
+  Tensor x = model.embedding(row_of(text, 0, T), 0, context);  // [1, T, C]
   found.stages.push_back({"embedding", x});
-  for (size_t n = 0; n < model.stack.blocks.size(); ++n)
-    x = add_block(found.stages, *model.stack.blocks[n], shiftgrad::text("blocks.", n, '.'), x,
+  for (size_t n = 0; n < model.blocks.layers.size(); ++n)
+    x = add_block(found.stages, *model.blocks.layers[n], shiftgrad::text("blocks.", n, '.'), x,
                   context);
-  found.stages.push_back({"final_norm", model.stack.norm(x)});
+  found.stages.push_back({"final_norm", model.blocks.norm(x)});
   Tensor logits = model.output(found.stages.back().value);  // [1, T, V]
   found.stages.push_back({"logits", logits});
   Tokens targets = row_of(text, 1, T);

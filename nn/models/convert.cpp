@@ -115,9 +115,9 @@ LanguageModel with_mixers(const LanguageModel& model, const char* name, auto con
   auto weights = state_dict(model);
   weights.erase("content_bias");
   weights.erase("position_bias");
-  for (size_t n = 0; n < model.stack.blocks.size(); ++n) {
+  for (size_t n = 0; n < model.blocks.layers.size(); ++n) {
     std::string prefix = text("blocks.", n, ".mixer.");
-    auto layer = convert(*model.stack.blocks[n]->parts.front().function);
+    auto layer = convert(*model.blocks.layers[n]->parts.front().function);
     config.mixer = layer.config;
     std::erase_if(weights, [&](const auto& entry) { return entry.first.starts_with(prefix); });
     for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;

@@ -35,39 +35,27 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Init values) :
   require(!config.share_embedding || config.source_vocab_size == config.target_vocab_size,
           config.type, ": share_embedding with vocabularies of ", config.source_vocab_size, " and ",
           config.target_vocab_size, ", expected one size");
-  encoder.embedding = token_embedding("encoder_decoder: encoder", config, config.source_vocab_size,
-                                      config.encoder_position, config.encoder_max_len, values);
-  decoder.embedding = token_embedding("encoder_decoder: decoder", config, config.target_vocab_size,
-                                      config.decoder_position, config.decoder_max_len, values);
-  if (config.share_embedding) decoder.embedding.weight = encoder.embedding.weight;
+  source_embedding = token_embedding("encoder_decoder: encoder", config, config.source_vocab_size,
+                                     config.encoder_position, config.encoder_max_len, values);
+  target_embedding = token_embedding("encoder_decoder: decoder", config, config.target_vocab_size,
+                                     config.decoder_position, config.decoder_max_len, values);
+  if (config.share_embedding) target_embedding.weight = source_embedding.weight;
 
-  auto block = [&](const MixerConfig& mixer, bool causal) {
-    return part_of<TransformerBlockConfig>(config,
-                                           {.mixer = directed(mixer, causal, config.type)});
+  auto blocks = [&](int64_t n_layer, const MixerConfig& mixer, bool decodes) {
+    auto own = part_of<BlocksConfig>(config, {.n_layer = n_layer,
+                                              .mixer = directed(mixer, decodes, config.type),
+                                              .cross_attention = decodes});
+    return Blocks(own, values, {}, config.type);
   };
-  auto width = [&](const MixerConfig& mixer) {
-    return width_in(mixer, config.d_model, config.n_head);
-  };
-  TransformerBlockConfig plain = block(config.encoder_mixer, false);
-  for (int64_t n = 0; n < config.n_encoder_layer; ++n)
-    encoder.blocks.push_back(
-        std::make_unique<TransformerBlock>(plain, width(config.encoder_mixer), values));
-  EncoderDecoderBlockConfig cross{block(config.decoder_mixer, true), config.n_head,
-                                  config.attention_dropout};
-  for (int64_t n = 0; n < config.n_decoder_layer; ++n)
-    decoder.blocks.push_back(
-        std::make_unique<EncoderDecoderBlock>(cross, width(config.decoder_mixer), values));
-  for (Stack* side : {&encoder, &decoder}) {
-    if (config.norm_first) side->shrink_projections(values);
-    if (config.final_norm) side->norm = LayerNorm(config.d_model);
-  }
-  output = output_layer(decoder.embedding, config.tie_embedding, values);
+  encoder = blocks(config.n_encoder_layer, config.encoder_mixer, false);
+  decoder = blocks(config.n_decoder_layer, config.decoder_mixer, true);
+  output = output_layer(target_embedding, config.tie_embedding, values);
 }
 
 Encoded EncoderDecoder::encode(const PaddedTokens& source, Context& context) const {
   context.refuse_masks(config.type);
   Context own = context.with_padding(source.padding);
-  return {encoder(source.tokens, {}, nullptr, own), source.padding};
+  return {encoder(source_embedding(source.tokens, 0, own), own), source.padding};
 }
 
 Tensor EncoderDecoder::decode(const PaddedTokens& targets, const Encoded& source, Context& context,
@@ -80,7 +68,7 @@ Tensor EncoderDecoder::decode(const PaddedTokens& targets, const Encoded& source
 
 std::unique_ptr<Cache> EncoderDecoder::make_cache(const Encoded& source) const {
   auto cache = new_cache<DecoderCache>();
-  decoder.make_caches(*cache);
+  cache->parts = std::move(dynamic_cast<Caches&>(*decoder.make_cache()).parts);
   cache->source = source;
   return cache;
 }
@@ -99,16 +87,17 @@ Tensor EncoderDecoder::logits(const PaddedTokens& targets, const Encoded& source
   Source given{source.output, context.with_padding(source.padding)};
   given.context.recorder = alignments;
   own.source = &given;
-  Tensor x = decoder(targets.tokens, {}, caches, own);
-  return output(own.drop(x, config.dropout));  // [N, T, V]
+  Tensor x = target_embedding(targets.tokens, caches ? caches->position : 0, own);  // [N, T, C]
+  Tensor y = caches ? decoder.step(x, *caches, own) : decoder(x, own);
+  return output(own.drop(y, config.dropout));  // [N, T, V]
 }
 
 void EncoderDecoder::visit(Visitor& visitor) const {
-  visitor("source", encoder.embedding);
-  visitor("target", decoder.embedding);
-  visitor("encoder", encoder.blocks);
+  visitor("source", source_embedding);
+  visitor("target", target_embedding);
+  visitor("encoder", encoder.layers);
   visitor("encoder_norm", encoder.norm);
-  visitor("decoder", decoder.blocks);
+  visitor("decoder", decoder.layers);
   visitor("decoder_norm", decoder.norm);
   visitor("output", output);
 }

@@ -12,13 +12,14 @@
 // multi_head_attention and sinusoids, norm_first and final_norm are false, and all is shared, tied
 // and scaled. PyTorch: nn.Transformer between embeddings.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/array.h"
-#include "nn/models/encoder_decoder_block.h"
-#include "nn/models/stack.h"
+#include "nn/models/blocks.h"
+#include "nn/models/token_embedding.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -101,13 +102,11 @@ struct Encoded {
 /// A Transformer that reads a source and writes a target. PyTorch: nn.Transformer.
 struct EncoderDecoder : StatefulModule {
   EncoderDecoderConfig config;
-  /// The embedding, blocks and norm of either side.
-  Stack encoder, decoder;
+  TokenEmbedding source_embedding, target_embedding;
+  Blocks encoder, decoder;
   Linear output;  // [V, C]
 
-  /// Starts every parameter as its module says. In a norm-first model, the projections back into
-  /// the residual streams start smaller by 1/√(parts of its side), as in GPT-2. Throws when the
-  /// config describes no valid model.
+  /// Starts every parameter as its module says. Throws when the config describes no valid model.
   EncoderDecoder(const EncoderDecoderConfig& config, Init values);
 
   /// Encodes the source [B, S, C]. Padding is hidden from all attention, so its content changes no
@@ -141,9 +140,13 @@ struct EncoderDecoder : StatefulModule {
 
   /// The largest number of tokens in a source, and in a target. It is `unlimited` unless positions
   /// are absolute and learned.
-  int64_t longest_source() const { return encoder.max_length(); }
+  int64_t longest_source() const {
+    return std::min(source_embedding.max_length(), encoder.max_length());
+  }
   /// The largest number of tokens in a target.
-  int64_t longest_target() const { return decoder.max_length(); }
+  int64_t longest_target() const {
+    return std::min(target_embedding.max_length(), decoder.max_length());
+  }
 
   void visit(Visitor& visitor) const override;
 

@@ -56,8 +56,8 @@ struct SourceCache : CacheOf<SourceCache> {
 }  // namespace
 
 EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width,
-                                         Init values)
-    : TransformerBlock(checked(config), width, values) {
+                                         Init values, std::unique_ptr<Layer> own_mixer)
+    : TransformerBlock(checked(config), width, values, std::move(own_mixer)) {
   name = config.type;
   parts.insert(parts.begin() + 1,
                Part{"cross_attention", cross_attention(config, width, values),

@@ -44,8 +44,10 @@ struct CrossAttention : MultiHeadAttention {
 /// `source` [B, S, C], whose own context has the masks of the cross-attention. A cache keeps the
 /// source of its first call.
 struct EncoderDecoderBlock : TransformerBlock {
-  /// Builds the block. Throws when the config describes no valid block.
-  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Init values);
+  /// Builds the block, around a mixer of the program's own if that is given. Throws when the config
+  /// describes no valid block.
+  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Init values,
+                      std::unique_ptr<Layer> own_mixer = nullptr);
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -11,21 +11,16 @@
 // positions, it is the vanilla model of Al-Rfou et al. 2018, which adds positions before each
 // block.
 
-#include <functional>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/named.h"
-#include "nn/models/r_transformer_block.h"
-#include "nn/models/stack.h"
+#include "nn/models/blocks.h"
+#include "nn/models/token_embedding.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
-
-/// Types of blocks that a language model may have.
-enum class BlockType { transformer_block, r_transformer_block };
-constexpr auto names(BlockType) { return std::array{"transformer_block", "r_transformer_block"}; }
 
 /// Config of a LanguageModel.
 struct LanguageModelConfig {
@@ -67,22 +62,7 @@ struct LanguageModelConfig {
 
   void fields(auto&& field) {
     field(vocab_size, {"vocab_size", "tokens that there are", quantity::tokens});
-    field(d_model, fields::d_model);
-    field(n_layer, {"n_layer", "blocks of the model", quantity::layers});
-    field(n_head, fields::n_head);
-    field(d_inner, fields::d_inner);
-    field(block, {"block", "type of the blocks"});
-    if (block == BlockType::r_transformer_block) {
-      field(window, fields::rnn_window, required);
-      field(cell, fields::cell, required);
-      field(rnn_layers, fields::rnn_layers, int64_t{1});
-    } else {
-      field(mixer, {"mixer", "how the tokens see each other"}, required);
-      field(own_mixer, {"own_mixer", "have a mixer of the program's own"}, false);
-      field(norm_first, fields::norm_first);
-      field(activation, fields::activation);
-    }
-    field(final_norm, fields::final_norm);
+    blocks_fields(*this, field);
     field(position, {"position", "positions added to the embeddings"});
     field(max_len, {"max_len", "learned positions", quantity::tokens});
     field(layer_positions, fields::layer_positions, false);
@@ -94,20 +74,14 @@ struct LanguageModelConfig {
   }
 };
 
-/// Makes the mixer of one block.
-using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
-
 /// Embedding, blocks and output layer that predict the next token.
 struct LanguageModel : SequenceModel {
   LanguageModelConfig config;
-  /// The embedding, the blocks and the last norm.
-  Stack stack;
-  Tensor content_bias, position_bias;  // u, v [H, D], if tied
-  Linear output;                       // [V, C]
+  TokenEmbedding embedding;
+  Blocks blocks;
+  Linear output;  // [V, C]
 
-  /// Starts every parameter as its module says. In a norm-first model, the projections back into
-  /// the residual stream start smaller by 1/√(2 n_layer) (Radford et al. 2019, section 2.3). Throws
-  /// when the config describes no valid model.
+  /// Starts every parameter as its module says. Throws when the config describes no valid model.
   ///
   /// `own_mixer`, if given, makes the mixers of the transformer_blocks, in place of the config's
   /// mixer. The model's config then says so, and a model of that config cannot be made without it.
@@ -121,14 +95,12 @@ struct LanguageModel : SequenceModel {
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   Tensor step(const Tokens& tokens, Cache& cache, Context& context) const override;
 
-  int64_t max_length() const override { return stack.max_length(); }
-  int64_t max_keys() const override { return stack.max_keys(); }
+  int64_t max_length() const override {
+    return std::min(embedding.max_length(), blocks.max_length());
+  }
+  int64_t max_keys() const override { return std::min(max_length(), blocks.max_keys()); }
   std::string config_text() const override;
   void visit(Visitor& visitor) const override;
-
- private:
-  std::unique_ptr<Block> build_block(Init values, const MixerMaker& own_mixer);
-  void tie_position_biases();
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

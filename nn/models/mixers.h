@@ -38,6 +38,17 @@ void each_unsaved(auto& config, auto&& visit) {
   });
 }
 
+/// Returns the config of a part of a model: the fields that the model has, too, are the model's.
+template <class Part>
+Part part_of(auto model, Part part = {}) {
+  auto take = [&]<class Value>(Value& value, const Field& field, const auto&...) {
+    if (const Value* of_model = find_field<Value>(model, field.name)) value = *of_model;
+  };
+  fields_of(part, take);
+  each_unsaved(part, take);
+  return part;
+}
+
 /// Returns the default config of each type in a variant such as LayerConfig.
 template <class Configs>
 std::vector<Configs> all_configs() {

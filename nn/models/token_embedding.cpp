@@ -45,4 +45,11 @@ void TokenEmbedding::visit(Visitor& visitor) const {
   visitor("position_embedding.weight", positions);
 }
 
+Linear output_layer(const TokenEmbedding& embedding, bool tied, Init values) {
+  Linear output;
+  output.weight = tied ? embedding.weight : normal_parameter(embedding.weight.shape(), values);
+  output.bias = constant_parameter({embedding.weight.size(0)}, 0, values);
+  return output;
+}
+
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

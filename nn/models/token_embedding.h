@@ -69,4 +69,18 @@ struct TokenEmbedding : Module {
   void visit(Visitor& visitor) const override;
 };
 
+/// Returns the embedding of a model's tokens, or of those of one side. Throws an error that names
+/// `owner`.
+TokenEmbedding token_embedding(const char* owner, const auto& model, int64_t vocab_size,
+                               TokenPosition position, std::optional<int64_t> max_len,
+                               Init values) {
+  return {owner,
+          {vocab_size, model.d_model, position, max_len, model.embedding_scale, model.dropout},
+          values};
+}
+
+/// Returns the output layer for the tokens of an embedding, whose weight it shares if they are
+/// tied.
+Linear output_layer(const TokenEmbedding& embedding, bool tied, Init values);
+
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -123,7 +123,7 @@ TEST_CASE("gradients stop at the memory") {
   Memory memory = remember({}, model(first, {}, context).block_inputs, 3);
   for (const Tensor& block : memory) CHECK_FALSE(block.requires_gradient());
   tape.backward(cross_entropy(model(second, memory, context).logits, first));
-  Values gradient = gradient_of(model.stack.embedding.weight);
+  Values gradient = gradient_of(model.embedding.weight);
   for (int64_t token = 0; token < 7; ++token) {
     double largest = 0;
     for (int64_t c = 0; c < 4; ++c) largest = std::max(largest, std::abs(gradient(token, c)));

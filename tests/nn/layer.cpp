@@ -188,7 +188,7 @@ TEST_CASE("a cache of another model is refused") {
   LanguageModel two(config, random);
   config.n_layer = 1;
   LanguageModel one(config, random);
-  std::unique_ptr<Cache> cache = one.make_cache(), of_block = two.stack.blocks[0]->make_cache();
+  std::unique_ptr<Cache> cache = one.make_cache(), of_block = two.blocks.layers[0]->make_cache();
   Context context;
   Tokens tokens{{1, 1}, {0}};
   std::string message =

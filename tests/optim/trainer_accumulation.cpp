@@ -25,7 +25,7 @@ TEST_CASE("trainer: N accumulated batches of blocks are one of N times the rows"
       CHECK(report.tokens == 6 * 8);
       figures.insert(figures.end(), {report.loss, report.gradient_norm});
     }
-    for (Scalar weight : model.stack.embedding.weight.values()) figures.push_back(weight);
+    for (Scalar weight : model.embedding.weight.values()) figures.push_back(weight);
     return figures;
   };
   std::vector<double> whole = run(6, 1);

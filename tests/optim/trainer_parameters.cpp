@@ -59,10 +59,10 @@ TEST_CASE("trainer: frozen parameters get no gradient, and the others' have the 
   LanguageModel model = loud_model(small_transformer_xl());
   config.freeze = "blocks.*";
   Trainer(model, text, {}, config).step();
-  CHECK(!parameters(*model.stack.blocks[0])[0].value.gradient().defined());
+  CHECK(!parameters(*model.blocks.layers[0])[0].value.gradient().defined());
   config.freeze = "";
   Trainer(model, text, {}, config).step();
-  CHECK(parameters(*model.stack.blocks[0])[0].value.gradient().defined());
+  CHECK(parameters(*model.blocks.layers[0])[0].value.gradient().defined());
 }
 
 TEST_CASE("trainer: parameters so named learn at a rate of their own") {

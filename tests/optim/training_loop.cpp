@@ -114,11 +114,11 @@ TEST_CASE("training loop: a loss that is not a number stops it and changes no we
   Trainer trainer(model, text, {}, streams(0));
   trainer.step();
   model.output.bias.mutable_data()[2] = std::numeric_limits<Scalar>::quiet_NaN();
-  std::vector<Scalar> before = model.stack.embedding.weight.values();
+  std::vector<Scalar> before = model.embedding.weight.values();
   CHECK(refusal([&] { trainer.step(); }) ==
         "trainer: step 2: loss nan, gradient norm nan: not finite; "
         "the weights are those before this step");
-  CHECK(model.stack.embedding.weight.values() == before);
+  CHECK(model.embedding.weight.values() == before);
   CHECK(trainer.state().step == 1);
   CHECK(refusal([&] { trainer.evaluate(); }) ==
         "trainer: evaluation after step 1: evaluate: a mean loss of nan nats over 499 tokens, "
@@ -146,12 +146,12 @@ TEST_CASE("training loop: a gradient that is not finite stops it although the lo
       }
     } overflow;
     Trainer trainer(model, text, {}, config, alone(), &overflow);
-    std::vector<Scalar> before = model.stack.embedding.weight.values();
+    std::vector<Scalar> before = model.embedding.weight.values();
     std::string reason = refusal([&] { trainer.step(); });
     CHECK(reason.starts_with("trainer: step 1: loss "));
     CHECK(reason.find("loss nan") == reason.npos);
     CHECK(reason.ends_with(": not finite; the weights are those before this step"));
-    CHECK(model.stack.embedding.weight.values() == before);
+    CHECK(model.embedding.weight.values() == before);
     CHECK(trainer.state().step == 0);
   }
 }

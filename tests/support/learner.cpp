@@ -63,7 +63,7 @@ LanguageModel Learner::make(const Task& task, uint64_t seed) const {
   config.n_head = n_head;
   Random random{.seed = seed};
   LanguageModel model(config, random);
-  if (mixer) model.stack.blocks[0]->parts[0].function = mixer(config.d_model, random);
+  if (mixer) model.blocks.layers[0]->parts[0].function = mixer(config.d_model, random);
   return model;
 }
 

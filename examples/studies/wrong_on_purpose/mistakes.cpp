@@ -243,7 +243,7 @@ LanguageModel make_model(const Exhibit& exhibit, const LanguageModelConfig& conf
   LanguageModel model(config, random,
                       [&](Random& start) { return make_mixer(exhibit, sizes, start); });
   if (exhibit.mistake == Mistake::unnormed_feed_forward)  // x + f(x), not x + f(norm(x))
-    for (const auto& block : model.stack.blocks) block->parts.back().norm = LayerNorm();
+    for (const auto& block : model.blocks.layers) block->parts.back().norm = LayerNorm();
   return model;
 }
 

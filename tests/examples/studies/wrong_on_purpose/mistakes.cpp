@@ -162,17 +162,17 @@ TEST_CASE("a feed-forward net without a norm: y = h + f(h), where h = x + mixer(
     RandomValues random(73);
     LanguageModel model = wrong_on_purpose::make_model({Form::transformer_xl, mistake, ""}, config,
                                                        tokens_mixed, start);
-    randomize(*model.stack.blocks[0], random);
+    randomize(*model.blocks.layers[0], random);
     return model;
   };
   LanguageModel right = model_of(Mistake::none), wrong = model_of(Mistake::unnormed_feed_forward);
   CHECK(parameters(wrong).size() + 2 == parameters(right).size());
 
-  const Block& block = *right.stack.blocks[0];
+  const Block& block = *right.blocks.layers[0];
   Tensor x = tokens_to_mix();
   Tensor h = x + (*block.parts[0].function)(block.parts[0].norm(x));
   const Block::Part& feed_forward = block.parts[1];
-  auto of_block = [&](const LanguageModel& model) { return (*model.stack.blocks[0])(x); };
+  auto of_block = [&](const LanguageModel& model) { return (*model.blocks.layers[0])(x); };
   Values normed(h + (*feed_forward.function)(feed_forward.norm(h)));
   CHECK(relative_error(of_block(right), normed) <= exactness);
   CHECK(relative_error(of_block(wrong), Values(h + (*feed_forward.function)(h))) <= exactness);
