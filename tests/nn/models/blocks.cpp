@@ -392,7 +392,9 @@ TEST_CASE("blocks: what they refuse, in one line that names them") {
   CHECK(refused([](Config& c) {
           c.tie_position_biases = true;
           c.mixer = AftConfig{.form = AftForm::simple};
-        }) == "blocks: tie_position_biases needs sinusoid transformer_xl_attention");
+        }) ==
+        "blocks: tie_position_biases for blocks without mixer.content_bias, expected sinusoid "
+        "transformer_xl_attention with both biases");
   auto recurrent = [](Config& c) {
     c.block = BlockType::r_transformer_block;
     c.window = 2;
