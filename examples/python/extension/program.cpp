@@ -157,7 +157,8 @@ class AttentionProgram : public Program {
                         .position_scores = tensors[7],
                         .clipped_keys = tensors[8],
                         .clipped_values = tensors[9]};
-    auto D = static_cast<double>(a.query.rank() > 0 ? a.query.size(-1) : 1);
+    check_heads(a.query, a.key, a.value);
+    auto D = static_cast<double>(a.query.size(-1));
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
     require(!scale_ || std::isfinite(*a.factor), name_, ": a scale of ", scale_.value_or(1),
             ", beyond the range of the tensors");
@@ -167,6 +168,15 @@ class AttentionProgram : public Program {
   }
 
  private:
+  /// Throws by the names of the arguments, which are those of the equation.
+  void check_heads(const Tensor& q, const Tensor& k, const Tensor& v) const {
+    require_defined("relative_attention", "q", q, "k", k, "v", v);
+    bool fits = q.rank() == 4 && k.rank() == 4 && k.shape() == v.shape() &&
+                q.size(0) == k.size(0) && q.size(1) == k.size(1) && q.size(3) == k.size(3);
+    require(fits, name_, ": q ", q.shape(), ", k ", k.shape(), ", v ", v.shape(),
+            ", expected [B, H, T, D], and [B, H, K, D] twice");
+  }
+
   template <class Value>
   Value option(const nlohmann::json& options, const char* key, Value absent) const {
     try {

@@ -1,5 +1,7 @@
 """Attention with relative positions as a function."""
 
+import math
+
 import torch
 
 from . import inputs
@@ -11,7 +13,9 @@ _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "posi
 
 def _number(key, value):
     """A number as JSON, which has no NaN and no infinity."""
-    return f'"{key}": {inputs.finite_number("relative_attention", key, value)!r}'
+    if type(value) is not float or not abs(value) < math.inf:
+        value = inputs.finite_number("relative_attention", key, value)
+    return f'"{key}": {value!r}'
 
 
 def _whole(key, value):
@@ -23,8 +27,9 @@ def _whole(key, value):
 
 def _config(scale, causal, window, chunk, dropout_p):
     """The options as JSON, without the module json, which torch.compile does not trace."""
-    causal = "true" if inputs.flag("relative_attention", "causal", causal) else "false"
-    options = [f'"causal": {causal}', _number("dropout_p", dropout_p)]
+    if causal is not True and causal is not False:
+        causal = inputs.flag("relative_attention", "causal", causal)
+    options = ['"causal": true' if causal else '"causal": false', _number("dropout_p", dropout_p)]
     if not 0 <= dropout_p < 1:
         raise ValueError(f"relative_attention: dropout_p is {dropout_p}, expected 0 to below 1")
     if scale is not None:
@@ -66,21 +71,15 @@ def relative_attention(
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
                clipped_keys, clipped_values]
-    cast_to = None if getattr(q, "dtype", None) is torch.float64 else inputs.autocast()
+    cast_to = inputs.autocast()
+    if cast_to is not None and getattr(q, "dtype", None) is torch.float64:
+        cast_to = None
     if cast_to is not None:
         tensors = [inputs.cast(tensor) for tensor in tensors]
-    inputs.check("relative_attention", _names, tensors, required=3)
-    _check_heads(q, k, v)
+    inputs.check("relative_attention", _names, tensors, 3)
     masks = (inputs.check_padding("relative_attention", key_padding_mask, q),
              inputs.check_mask("relative_attention", "attention_mask", attention_mask))
     config = _config(scale, causal, window, chunk, dropout_p)
     seed = inputs.draw_seed() if dropout_p else None
     y = call(tensors, *masks, seed, "relative_attention", config, inputs.precision())
     return y if cast_to is None else y.to(cast_to)
-
-
-def _check_heads(q, k, v):
-    of_q, of_k = q.shape, k.shape
-    if len(of_q) != 4 or len(of_k) != 4 or of_k != v.shape or of_q[:2] != of_k[:2] or of_q[3] != of_k[3]:
-        raise ValueError(f"relative_attention: q {list(of_q)}, k {list(of_k)}, v {list(v.shape)}, "
-                         "expected [B, H, T, D], and [B, H, K, D] twice")

@@ -158,15 +158,17 @@ def check(operation, names, tensors, required=1):
     first ones may be None."""
     if not tensors:
         raise TypeError(f"{operation}: no tensors, expected at least {required}")
-    for n, (name, tensor) in enumerate(zip(names, tensors)):
+    dtype = getattr(tensors[0], "dtype", None)
+    for n, tensor in enumerate(tensors):
         if tensor is None and n >= required:
             continue
+        name = names[n]
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"{operation}: {name} is {type(tensor).__name__}, expected a torch.Tensor")
         if tensor.dtype is not torch.float32 and tensor.dtype is not torch.float64:
             raise TypeError(f"{operation}: {name} is {tensor.dtype}, expected torch.float32 or torch.float64")
-        if tensor.dtype is not tensors[0].dtype:
-            raise TypeError(f"{operation}: {name} is {tensor.dtype}, but {names[0]} is {tensors[0].dtype}")
+        if tensor.dtype is not dtype:
+            raise TypeError(f"{operation}: {name} is {tensor.dtype}, but {names[0]} is {dtype}")
         if not tensor.is_cpu or tensor.layout is not torch.strided:
             raise TypeError(f"{operation}: {name} is {tensor.layout} on {tensor.device}, "
                             "expected torch.strided on cpu")

@@ -125,8 +125,9 @@ class Layer(Part):
         over the channels [B, T, K, C]. They are those before dropout, and constants.
         """
         masks = key_padding_mask, attention_mask
-        inputs.flag(self.name, "average_attn_weights", average_attn_weights)
-        inputs.flag(self.name, "need_weights", need_weights)
+        if need_weights is not False or average_attn_weights is not True:
+            need_weights = inputs.flag(self.name, "need_weights", need_weights)
+            average_attn_weights = inputs.flag(self.name, "average_attn_weights", average_attn_weights)
         y = self._cast(self._call(self._text, x, memory, context, *masks), x)
         if not need_weights:
             return y

@@ -101,7 +101,10 @@ def _shape_of_output(tensors, key_padding_mask, attention_mask, seed, name, conf
     x = tensors[0]
     if name in ("language_model", "encoder_decoder"):
         output = x.new_empty(*x.shape, width_of_logits(name, config))
-    elif name == "relative_attention":  # [B, H, T, D] that lies in memory as [B, T, H, D]
+    elif name == "relative_attention":
+        if x.dim() != 4:
+            raise ValueError(f"relative_attention: q {list(x.shape)}, expected [B, H, T, D]")
+        # [B, H, T, D] that lies in memory as [B, T, H, D]
         output = torch.empty_like(x.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
     else:
         output = torch.empty_like(x, memory_format=torch.contiguous_format)
