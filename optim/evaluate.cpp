@@ -4,7 +4,6 @@
 #include <iomanip>
 #include <vector>
 
-#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/loss.h"
@@ -119,11 +118,7 @@ void evaluate_with_memory(Scorer& scorer) {
 
 void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   require_causal("evaluate", model);
-  AtLeast at_least{"evaluate"};
-  at_least(1, "tgt_len", tgt_len);
-  at_least(0, "mem_len", mem_len);
-  at_least(0, "ext_len", ext_len);
-  at_least(1, "batch_size", batch_size);
+  check_fields("evaluate", *this);
   require(tokens >= 2, "evaluate: a text of ", tokens, " tokens, expected at least 2");
   require(mode != EvaluationMode::memory || tokens > batch_size, "evaluate: ", tokens,
           " tokens are too few for ", batch_size, " streams");

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/field.h"
 #include "core/named.h"
 #include "nn/models/sequence_model.h"
 #include "optim/peers/process_group.h"
@@ -48,6 +49,14 @@ struct EvaluationConfig {
   int64_t batch_size = 1;
   /// Function to call after each batch, with numbers of tokens. It may be empty.
   EvaluationProgress progress{};
+
+  /// Calls field(value, {name, help, quantity}) for each number.
+  void fields(auto&& field) {
+    field(tgt_len, Field{"tgt_len", "tokens that are predicted at a time", quantity::tokens});
+    field(mem_len, Field{"mem_len", "tokens of memory", {"TOKENS", Range{0, HUGE_VAL}}});
+    field(ext_len, Field{"ext_len", "tokens that are fed again", quantity::tokens_or_none});
+    field(batch_size, Field{"batch_size", "rows fed at once", {"ROWS", range::one_or_more}});
+  }
 
   /// Throws, naming the field, when the config is bad, when a text of `tokens` tokens is too short
   /// for it, or when the model has too few positions or sees ahead.

@@ -241,6 +241,12 @@ TEST_CASE("evaluate: bad requests") {
   CHECK(refused({.mem_len = -1}) == "evaluate: mem_len -1, expected at least 0");
   CHECK(refused({.ext_len = -1}) == "evaluate: ext_len -1, expected at least 0");
   CHECK(refused({.batch_size = 0}) == "evaluate: batch_size 0, expected at least 1");
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  CHECK(refused({.tgt_len = most}) ==
+        "evaluate: tgt_len 9223372036854775807, expected at most 1000000000");
+  CHECK(refused({.ext_len = most}) ==
+        "evaluate: ext_len 9223372036854775807, expected at most 1000000000");
+  CHECK(refused({.mem_len = -1}) == "evaluate: mem_len -1, expected at least 0");
   CHECK(refused({.batch_size = 10}) == "evaluate: 10 tokens are too few for 10 streams");
   LanguageModelConfig learned = small_transformer_xl();
   learned.mixer = RelativeMultiHeadAttentionConfig{.max_positions = 7};
