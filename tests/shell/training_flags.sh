@@ -138,10 +138,10 @@ differ frozen plain
 refuses 'freeze "head.*", expected a pattern that matches a parameter' train $tiny --freeze 'head.*'
 refuses 'leaves no parameter to train' train $tiny --freeze '*'
 # The output weight is the embedding unless --tie_embedding false says otherwise.
-prints '^freeze: output.weight is frozen with embedding.weight, tied to it$' \
-  train $tiny --out_dir frozen_head --freeze 'embedding.*'
-prints '^lr_scale: output.weight has the factor 2 of embedding.weight, tied to it$' \
-  train $tiny --out_dir scaled_head --lr_scale 'embedding.*=2'
+runs train $tiny --out_dir frozen_head --freeze 'embedding.*'
+prints '^freeze: output.weight is frozen with embedding.weight, tied to it$'
+runs train $tiny --out_dir scaled_head --lr_scale 'embedding.*=2'
+prints '^lr_scale: output.weight has the factor 2 of embedding.weight, tied to it$'
 refuses 'freeze "output.weight": output.weight is tied to embedding.weight, expected that name' \
   train $tiny --freeze 'output.weight'
 refuses 'lr_scale "output.weight": output.weight is tied to embedding.weight, expected that name' \
