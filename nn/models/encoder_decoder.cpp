@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "nn/padded.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -16,17 +17,8 @@ struct DecoderCache : CacheOf<DecoderCache, Caches> {
 }  // namespace
 
 PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t fill) {
-  size_t longest = 1;
-  for (const auto& sequence : sequences) longest = std::max(longest, sequence.size());
-  Tokens tokens{{std::ssize(sequences), static_cast<int64_t>(longest)}, {}};
-  Mask padding{tokens.shape, {}};
-  for (const auto& sequence : sequences)
-    for (size_t n = 0; n < longest; ++n) {
-      tokens.values.push_back(n < sequence.size() ? sequence[n] : fill);
-      padding.values.push_back(n >= sequence.size());
-    }
-  bool any = std::ranges::find(padding.values, 1) != padding.values.end();
-  return {std::move(tokens), any ? std::make_shared<const Mask>(std::move(padding)) : nullptr};
+  auto [values, mask] = pad(sequences, fill);
+  return {std::move(values), std::move(mask)};
 }
 
 EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Init values) : config(model) {

@@ -43,7 +43,7 @@ TEST_CASE("sinusoids are in halves, and precise at any position") {
 
 TEST_CASE("sinusoids need an even width") {
   CHECK(refusal([] { sinusoids("layer", 0, -3, 4); }) ==
-        "layer: -3 positions, expected at least 0");
+        "layer: positions -3, expected at least 0");
   CHECK(refusal([] { sinusoids("layer", {0}, 5); }) ==
         "layer: sinusoid positions need an even d_model, not 5");
 }

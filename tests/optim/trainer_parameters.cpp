@@ -152,7 +152,7 @@ TEST_CASE("trainer: a step, and one that fails, give back who requires a gradien
   trainer.step();
   CHECK(requiring(model) == before);
   CHECK(moved(weights, model).contains("output.bias"));
-  model.stack.norm.bias.mutable_data()[0] = std::numeric_limits<Scalar>::quiet_NaN();
+  model.blocks.norm.bias.mutable_data()[0] = std::numeric_limits<Scalar>::quiet_NaN();
   CHECK_THROWS_AS(trainer.step(), Error);
   CHECK(requiring(model) == before);
 }
@@ -169,13 +169,13 @@ TEST_CASE("trainer: two threads train models that share what both have frozen") 
   train(alone);
   LanguageModel one = loud_model(small_transformer_xl()),
                 other = loud_model(small_transformer_xl());
-  other.stack.embedding.weight = one.stack.embedding.weight;
+  other.embedding.weight = one.embedding.weight;
   std::thread thread([&] { train(one); });
   train(other);
   thread.join();
   CHECK(state_dict(one) == state_dict(alone));
   CHECK(state_dict(other) == state_dict(alone));
-  CHECK(one.stack.embedding.weight.requires_gradient());
+  CHECK(one.embedding.weight.requires_gradient());
 }
 
 TEST_CASE("trainer: says what is tied to what it freezes or scales") {
