@@ -1095,15 +1095,359 @@ TEST_CASE("sizes: of trainings") {
          rows(make_batch(pairs, std::vector<int64_t>{0, 1}, {0, 1}), 0, n);
        }},
       {"Epochs items", [=](int64_t n) { Epochs(n, 1 << 20, 1).next(); }},
-      {"Epochs batch_size", [=](int64_t n) { Epochs epochs(3, n, 1); for (int k = 0; k < 5; ++k) epochs.next(); }},
-      {"Epochs epoch", [=](int64_t n) { Epochs epochs(3, 2, 1); epochs.go_to(n, 0); for (int k = 0; k < 5; ++k) epochs.next(); }},
-      {"Epochs position", [=](int64_t n) { Epochs epochs(3, 2, 1); epochs.go_to(0, n); epochs.next(); }},
+      {"Epochs batch_size",
        [=](int64_t n) {
-         PairBatches batches(pairs, 2, 1);
-         batches.go_to(0, n);
-         batches.next();
+         Epochs epochs(3, n, 1);
+         for (int k = 0; k < 5; ++k) epochs.next();
+       }},
+      {"Epochs epoch",
+       [=](int64_t n) {
+         Epochs epochs(3, 2, 1);
+         epochs.go_to(n, 0);
+         for (int k = 0; k < 5; ++k) epochs.next();
+       }},
+      {"Epochs position",
+       [=](int64_t n) {
+         Epochs epochs(3, 2, 1);
+         epochs.go_to(0, n);
+         epochs.next();
        }},
   };
   calls.insert(calls.end(), more.begin(), more.end());
   check_ends(calls);
+}
+
+TEST_CASE("sizes: of models, and of what is written and scored with them") {
+  std::vector<Call> calls;
+  auto with = [&](const std::string& name, auto change) {
+    calls.push_back({"model " + name, [=](int64_t n) {
+                       LanguageModelConfig config = small_transformer_xl();
+                       change(config, n);
+                       LanguageModel model = new_model(config);
+                       Context context;
+                       model(Tokens{{1, 3}, {0, 1, 2}}, Memory(), context);
+                     }});
+  };
+  with("vocab_size", [](auto& config, int64_t n) { config.vocab_size = n; });
+  with("d_model", [](auto& config, int64_t n) { config.d_model = n; });
+  with("n_layer", [](auto& config, int64_t n) { config.n_layer = n; });
+  with("n_head", [](auto& config, int64_t n) { config.n_head = n; });
+  with("d_inner", [](auto& config, int64_t n) { config.d_inner = n; });
+  with("max_len", [](auto& config, int64_t n) {
+    config.position = TokenPosition::learned;
+    config.max_len = n;
+  });
+  with("layer_positions", [](auto& config, int64_t n) {
+    config.position = TokenPosition::learned;
+    config.layer_positions = true;
+    config.max_len = n;
+  });
+  with("window", [](auto& config, int64_t n) {
+    config.block = BlockType::r_transformer_block;
+    config.window = n;
+  });
+  with("rnn_layers", [](auto& config, int64_t n) {
+    config.block = BlockType::r_transformer_block;
+    config.window = 2;
+    config.rnn_layers = n;
+  });
+  with("wrapped fields of JSON", [](auto& config, int64_t n) {
+    config = config_from_json<LanguageModelConfig>(text(
+        R"({"vocab_size": 7, "d_model": 4, "n_layer": )", n,
+        R"(, "n_head": 2, "d_inner": 4, "mixer": {"type": "multi_head_attention", "window": [)", n,
+        ", ", n, R"(], "chunk": [)", n, ",", n, "]}}"));
+  });
+
+  auto generating = [&](const std::string& name, auto change) {
+    for (bool learned : {false, true})
+      calls.push_back({text("generate ", name, learned ? " learned" : ""), [=](int64_t n) {
+                         LanguageModel model =
+                             new_model(learned ? small_transformer(6) : small_transformer_xl());
+                         GenerateOptions options{.length = 10};
+                         change(options, n);
+                         if (options.length > 100 && options.length <= 1000000000) return;
+                         generate(model, std::vector<int32_t>{1, 2, 3, 4, 5, 6, 1, 2}, options);
+                       }});
+  };
+  generating("length", [](auto& options, int64_t n) { options.length = n; });
+  generating("mem_len", [](auto& options, int64_t n) { options.mem_len = n; });
+  generating("positions", [](auto& options, int64_t n) { options.positions = n; });
+  generating("top_k", [](auto& options, int64_t n) { options.sampling.top_k = n; });
+  generating("repetition_window", [](auto& options, int64_t n) {
+    options.sampling.repetition_penalty = 2;
+    options.sampling.repetition_window = n;
+  });
+  generating("repetition_penalty",
+             [](auto& options, int64_t n) { options.sampling.repetition_penalty = double(n); });
+  generating("temperature",
+             [](auto& options, int64_t n) { options.sampling.temperature = double(n); });
+  generating("seed", [](auto& options, int64_t n) { options.seed = static_cast<uint64_t>(n); });
+
+  for (EvaluationMode mode :
+       {EvaluationMode::memory, EvaluationMode::chunks, EvaluationMode::sliding})
+    for (bool learned : {false, true}) {
+      auto scoring = [&](const std::string& name, auto change) {
+        calls.push_back(
+            {text("evaluate ", mode, ' ', name, learned ? " learned" : ""), [=](int64_t n) {
+               LanguageModel model =
+                   new_model(learned ? small_transformer(80) : small_transformer_xl());
+               EvaluationConfig config{.mode = mode, .tgt_len = 8, .mem_len = 4, .batch_size = 2};
+               change(config, n);
+               evaluate(model, text_of_200, config);
+             }});
+      };
+      scoring("tgt_len", [](auto& config, int64_t n) { config.tgt_len = n; });
+      scoring("mem_len", [](auto& config, int64_t n) { config.mem_len = n; });
+      scoring("ext_len", [](auto& config, int64_t n) { config.ext_len = n; });
+      scoring("all", [](auto& config, int64_t n) {
+        config.tgt_len = config.mem_len = config.ext_len = n;
+      });
+      scoring("batch_size", [](auto& config, int64_t n) { config.batch_size = n; });
+    }
+  calls.push_back({"remember", [](int64_t n) { remember({}, {some({1, 2, 2})}, n); }});
+  calls.push_back({"remember fed_again", [](int64_t n) {
+                     remember({some({1, 2, 2})}, {some({1, 2, 2})}, 3, n);
+                   }});
+  calls.push_back({"model limit", [](int64_t n) {
+                     LanguageModel model = new_model(small_transformer_xl());
+                     auto cache = model.make_cache(n);
+                     Context context;
+                     model(Tokens{{1, 2}, {0, 1}}, *cache, context);
+                     cache->forget_newest(n);
+                   }});
+  calls.push_back({"tokens of a wrong shape", [](int64_t n) {
+                     LanguageModel model = new_model(small_transformer_xl());
+                     auto cache = model.make_cache();
+                     Context context;
+                     model(Tokens{{n, n}, {0, 1}}, *cache, context);
+                   }});
+  check_ends(calls);
+}
+
+namespace {
+
+EncoderDecoder small_translator() {
+  EncoderDecoderConfig config{.source_vocab_size = 6,
+                              .target_vocab_size = 6,
+                              .d_model = 4,
+                              .n_encoder_layer = 1,
+                              .n_decoder_layer = 1,
+                              .n_head = 2,
+                              .d_inner = 4};
+  Random random{.seed = 1};
+  return EncoderDecoder(config, random);
+}
+
+}  // namespace
+
+TEST_CASE("sizes: of an encoder-decoder, and of what it writes") {
+  const PaddedTokens sources = padded({{1, 2}, {3}, {4, 5}, {2}});
+  std::vector<Call> calls;
+  auto searching = [&](const std::string& name, auto change) {
+    calls.push_back({"beam_search " + name, [=](int64_t n) {
+                       EncoderDecoder model = small_translator();
+                       DecodingOptions options{.begin = 0, .end = 1, .max_length = 5};
+                       BeamOptions beam;
+                       PaddedTokens given = sources;
+                       change(options, beam, given, n);
+                       beam_search(model, given, options, beam);
+                     }});
+  };
+  searching("width", [](auto&, auto& beam, auto&, int64_t n) { beam.width = n; });
+  searching("max_length", [](auto& options, auto& beam, auto&, int64_t n) {
+    beam.width = 1;
+    options.max_length = n;
+    options.end = 1;
+    if (n > 3 && n <= 1e9) options.max_length = 3;  // more would be a result after hours
+  });
+  searching("length_penalty",
+            [](auto&, auto& beam, auto&, int64_t n) { beam.length_penalty = double(n); });
+  searching("begin", [](auto& options, auto&, auto&, int64_t n) { options.begin = as_int(n); });
+  searching("sources", [](auto&, auto&, auto& given, int64_t n) { given.tokens.shape = {n, 2}; });
+  searching("length of sources", [](auto&, auto&, auto& given, int64_t n) {
+    given.tokens.shape = {4, n};
+  });
+  searching("no sources", [](auto&, auto&, auto& given, int64_t n) {
+    given = {Tokens{{0, n}, {}}};
+  });
+  calls.push_back({"best_score", [](int64_t n) { BeamOptions().best_score({}, n); }});
+  calls.push_back({"sample_targets", [=](int64_t n) {
+                     Sampling sampling;
+                     sampling.top_k = n;
+                     sample_targets(small_translator(), sources,
+                                    {.begin = 0, .end = 1, .max_length = 5}, sampling,
+                                    static_cast<uint64_t>(n), static_cast<uint64_t>(n));
+                   }});
+  auto with = [&](const std::string& name, auto change) {
+    calls.push_back({"encoder_decoder " + name, [=](int64_t n) {
+                       EncoderDecoderConfig config = small_translator().config;
+                       change(config, n);
+                       Random random;
+                       EncoderDecoder model(config, random);
+                     }});
+  };
+  with("source_vocab_size", [](auto& config, int64_t n) { config.source_vocab_size = n; });
+  with("target_vocab_size", [](auto& config, int64_t n) { config.target_vocab_size = n; });
+  with("d_model", [](auto& config, int64_t n) { config.d_model = n; });
+  with("n_encoder_layer", [](auto& config, int64_t n) { config.n_encoder_layer = n; });
+  with("n_decoder_layer", [](auto& config, int64_t n) { config.n_decoder_layer = n; });
+  with("n_head", [](auto& config, int64_t n) { config.n_head = n; });
+  with("d_inner", [](auto& config, int64_t n) { config.d_inner = n; });
+  with("encoder_max_len", [](auto& config, int64_t n) {
+    config.encoder_position = TokenPosition::learned;
+    config.encoder_max_len = n;
+  });
+  check_ends(calls);
+}
+
+TEST_CASE("sizes: of trainings") {
+  std::vector<Call> calls = {
+      {"rows_at begin", [](int64_t n) { rows_at(text_of_200, {n}, 0, 2); }},
+      {"rows_at first", [](int64_t n) { rows_at(text_of_200, {1}, n, 2); }},
+      {"rows_at end", [](int64_t n) { rows_at(text_of_200, {1}, 0, n); }},
+      {"rows_at all", [](int64_t n) { rows_at(text_of_200, {n}, n, n); }},
+      {"RandomBlocks batch_size", [](int64_t n) { RandomBlocks(text_of_200, n, 3, {}).next(); }},
+      {"RandomBlocks block_size", [](int64_t n) { RandomBlocks(text_of_200, 2, n, {}).next(); }},
+      {"RandomBlocks loss_tokens",
+       [](int64_t n) { RandomBlocks(text_of_200, 2, 3, {}, n).next(); }},
+      {"RandomBlocks changed",
+       [](int64_t n) {
+         RandomBlocks blocks(text_of_200, 2, 3, {});
+         blocks.batch_size = blocks.block_size = n;
+         blocks.next();
+       }},
+      {"ParallelStreams batch_size", [](int64_t n) { ParallelStreams(text_of_200, n, 3).next(); }},
+      {"ParallelStreams block_size", [](int64_t n) { ParallelStreams(text_of_200, 2, n).next(); }},
+      {"ParallelStreams ext_len",
+       [](int64_t n) {
+         ParallelStreams streams(text_of_200, 2, 3, n);
+         streams.next();
+         streams.next();
+       }},
+      {"ParallelStreams loss_tokens",
+       [](int64_t n) { ParallelStreams(text_of_200, 2, 3, 0, n).next(); }},
+      {"ParallelStreams position",
+       [](int64_t n) {
+         ParallelStreams streams(text_of_200, 2, 3);
+         streams.position = n;
+         streams.next();
+       }},
+      {"ParallelStreams changed",
+       [](int64_t n) {
+         ParallelStreams streams(text_of_200, 2, 3);
+         streams.batch_size = n;
+         streams.next();
+       }},
+      {"schedule",
+       [](int64_t n) {
+         for (auto type : {ScheduleType::cosine, ScheduleType::noam})
+           Schedule{type, 1, 0, n, n, n}.at(n);
+         Schedule{.warmup_iters = 3, .lr_decay_iters = 9}.at(n);
+         Schedule{.warmup_iters = n, .lr_decay_iters = n / -2}.at(3);
+       }},
+      {"warmed_up",
+       [](int64_t n) {
+         warmed_up(n, 4, 3);
+         warmed_up(5, n, 3);
+         warmed_up(5, n, n);
+         warmed_up(n, n, n - (n > INT64_MIN));
+       }},
+      {"own_rows", [](int64_t n) { own_rows(alone(), n); }},
+  };
+  auto training = [&](const std::string& name, auto change) {
+    calls.push_back(
+        {"Trainer " + name, [=](int64_t n) {
+           LanguageModel model = new_model(small_transformer_xl());
+           TrainerConfig config{
+               .batch_size = 2, .block_size = 4, .mem_len = 4, .max_iters = 2, .warmup_iters = 1};
+           change(config, n);
+           Trainer trainer(model, text_of_200, {}, config);
+           if (config.gradient_accumulation_steps > 100) return;
+           trainer.step();
+           trainer.step();
+           trainer.evaluate();
+         }});
+  };
+  training("batch_size", [](auto& config, int64_t n) { config.batch_size = n; });
+  training("batch_size of blocks", [](auto& config, int64_t n) {
+    config.mem_len = 0;
+    config.batches = BatchType::blocks;
+    config.batch_size = n;
+  });
+  training("block_size", [](auto& config, int64_t n) { config.block_size = n; });
+  training("mem_len", [](auto& config, int64_t n) { config.mem_len = n; });
+  training("ext_len", [](auto& config, int64_t n) { config.ext_len = n; });
+  training("mem_len and ext_len",
+           [](auto& config, int64_t n) { config.ext_len = config.mem_len = n; });
+  training("loss_tokens", [](auto& config, int64_t n) { config.loss_tokens = n; });
+  training("gradient_accumulation_steps",
+           [](auto& config, int64_t n) { config.gradient_accumulation_steps = n; });
+  training("batch_warmup_iters", [](auto& config, int64_t n) {
+    config.gradient_accumulation_steps = 2;
+    config.batch_warmup_iters = n;
+  });
+  training("both", [](auto& config, int64_t n) {
+    config.gradient_accumulation_steps = config.batch_warmup_iters = n;
+  });
+  training("eval_iters", [](auto& config, int64_t n) { config.eval_iters = n; });
+  training("eval_interval", [](auto& config, int64_t n) { config.eval_interval = n; });
+  training("max_iters", [](auto& config, int64_t n) { config.max_iters = n; });
+  training("warmup_iters", [](auto& config, int64_t n) { config.warmup_iters = n; });
+  training("lr_decay_iters", [](auto& config, int64_t n) { config.lr_decay_iters = n; });
+  training("patience", [](auto& config, int64_t n) { config.patience = n; });
+
+  const std::vector<TokenPair> pairs{{{1, 2}, {3}}, {{2}, {4, 5}}, {{3}, {2}}};
+  auto of_pairs = [&](const std::string& name, auto change) {
+    calls.push_back({"PairTrainer " + name, [=](int64_t n) {
+                       EncoderDecoder model = small_translator();
+                       PairTrainerConfig config{.batch_size = 2, .max_iters = 2};
+                       change(config, n);
+                       PairTrainer trainer(model, pairs, {}, {0, 1}, config);
+                       trainer.step();
+                       trainer.evaluate();
+                     }});
+  };
+  of_pairs("batch_size", [](auto& config, int64_t n) { config.batch_size = n; });
+  of_pairs("eval_pairs", [](auto& config, int64_t n) { config.eval_pairs = n; });
+  std::vector<Call> more = {{"batches_by_length", [=](int64_t n) { batches_by_length(3, n, {}); }},
+                            {"batches_by_length items",
+                             [=](int64_t n) { batches_by_length(n, 1 << 20, {}); }},
+                            {"evaluate pairs",
+                             [=](int64_t n) {
+                               evaluate(small_translator(), pairs, {0, 1}, n);
+                             }},
+                            {"make_batch",
+                             [=](int64_t n) {
+                               make_batch(pairs, std::vector{n}, {0, 1});
+                             }},
+                            {"rows of pairs",
+                             [=](int64_t n) {
+                               rows(make_batch(pairs, std::vector<int64_t>{0, 1}, {0, 1}), 0, n);
+                             }},
+                            {"Epochs items", [=](int64_t n) { Epochs(n, 1 << 20, 1).next(); }},
+                            {"Epochs batch_size",
+                             [=](int64_t n) {
+                               Epochs epochs(3, n, 1);
+                               for (int k = 0; k < 5; ++k) epochs.next();
+                             }},
+                            {"Epochs epoch",
+                             [=](int64_t n) {
+                               Epochs epochs(3, 2, 1);
+                               epochs.go_to(n, 0);
+                               for (int k = 0; k < 5; ++k) epochs.next();
+                             }},
+                            {"Epochs position",
+                             [=](int64_t n) {
+                               Epochs epochs(3, 2, 1);
+                               epochs.go_to(0, n);
+                               epochs.next();
+                             }},
+                            [=](int64_t n) {
+                              PairBatches batches(pairs, 2, 1);
+                              batches.go_to(0, n);
+                              batches.next();
+                            }},
+};
+calls.insert(calls.end(), more.begin(), more.end());
+check_ends(calls);
 }
