@@ -427,9 +427,9 @@ TEST_CASE("blocks: what they refuse, in one line that names them") {
         }) == "blocks: memories of [2, 2, 4] and [2, 3, 4], expected one [B, M, C] for all blocks");
   CacheValue cache = other.make_cache();
   CHECK(refusal([&] { blocks(x, *cache, context); }) ==
-        "blocks: a State of another module; use the one that start() of this module gave");
+        "blocks: the cache of another module; expected one that make_cache of this module gave");
   cache = blocks.make_cache();
   Tape tape;
   CHECK(refusal([&] { blocks(x, *cache, context); }) ==
-        "blocks: a State is for fixed weights; not for recording");
+        "blocks: a cache is for fixed weights, and a tape records; expected a Tape::Pause");
 }

@@ -432,7 +432,8 @@ TEST_CASE("language models") {
 }
 
 TEST_CASE("a mixer of the program's own is written where there is one") {
-  LanguageModelConfig config{.vocab_size = 5, .d_model = 4, .n_layer = 1, .n_head = 2};
+  LanguageModelConfig config{
+      .vocab_size = 5, .d_model = 4, .n_layer = 1, .n_head = 2, .d_inner = 8};
   CHECK(config_to_json(config).find("own_mixer") == std::string::npos);
   config.own_mixer = true;
   CHECK(config_to_json(config).find(R"("own_mixer":true)") != std::string::npos);
