@@ -176,8 +176,9 @@ FullReport report_of_own(const ReportedRun& run) {
   FullReport report{{.name = run.name, .checkpoint = file.path, .state = file.state}};
   for (const auto& [name, tensor] : file.weights) report.tensors.emplace_back(name, tensor.shape);
   report.flags = Json::object();
+  // Added at the end: an object in the order of its keys would look for each among all before it.
   for (const auto& [name, value] : common::settings_of(file.text("model")))
-    report.flags[name] = value;
+    report.flags.get_ref<Json::object_t&>().emplace_back(name, value);
   report.validation_loss = file.state.validation_loss;
   report.course = part([&] { return common::read_course(run.folder); });
   report.distances = part([&] { return distances_of(run); });

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numbers>
+#include <set>
 
 #include "examples/apps/draw/fixed.h"
 #include "examples/apps/draw/heat_map.h"
@@ -75,11 +77,24 @@ std::string attention_maps(const RunInReport& run, const AttentionExample& examp
               token_line("key", "column", example.keys), "</div>", choice, "</div>\n");
 }
 
-std::string shown_flag(const Json& flags, const std::string& name) {
-  if (!flags.contains(name) || flags[name].is_null()) return none;
-  const Json& value = flags[name];
-  if (value.is_string()) return value == "" ? "(none)" : bytes_of(value.get<std::string>());
-  return value.dump();
+/// The values of flags by name, as the page shows them. Looking for one in an object that keeps the
+/// order of its keys takes time with their number.
+using ShownFlags = std::map<std::string, std::string>;
+
+ShownFlags shown_flags(const Json& flags) {
+  auto shown = [](const Json& value) {
+    if (value.is_null()) return std::string(none);
+    if (value.is_string()) return value == "" ? "(none)" : bytes_of(value.get<std::string>());
+    return value.dump();
+  };
+  ShownFlags all;
+  for (const auto& [name, value] : flags.items()) all.emplace(name, shown(value));
+  return all;
+}
+
+std::string flag_in(const ShownFlags& flags, const std::string& name) {
+  auto found = flags.find(name);
+  return found == flags.end() ? none : found->second;
 }
 
 /// The loss that runs are compared by: of all that was scored, or in training up to a step.
@@ -222,21 +237,25 @@ Section attention_section(const std::vector<RunInReport>& runs) {
 
 Section flags_section(const std::vector<RunInReport>& runs) {
   std::vector<std::string> columns{"flag"}, names;
+  std::set<std::string> known;
+  std::vector<ShownFlags> flags, defaults;
   for (const RunInReport& run : runs) {
     columns.push_back(runs.size() > 1 ? run.name : "value");
     for (const auto& [name, value] : run.flags.items())
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+      if (known.insert(name).second) names.push_back(name);
+    flags.push_back(shown_flags(run.flags));
+    defaults.push_back(shown_flags(run.defaults));
   }
   if (runs.size() == 1 && !runs.front().defaults.empty()) columns.emplace_back("default");
   std::vector<std::vector<std::string>> differing, others;
   for (const std::string& name : names) {
     std::vector<std::string> row{name};
     bool differs = false;
-    for (const RunInReport& run : runs) {
-      row.push_back(shown_flag(run.flags, name));
-      differs |= row.back() != row[1] || row.back() != shown_flag(run.defaults, name);
+    for (size_t run = 0; run < runs.size(); ++run) {
+      row.push_back(flag_in(flags[run], name));
+      differs |= row.back() != row[1] || row.back() != flag_in(defaults[run], name);
     }
-    if (columns.size() > row.size()) row.push_back(shown_flag(runs.front().defaults, name));
+    if (columns.size() > row.size()) row.push_back(flag_in(defaults.front(), name));
     (differs ? differing : others).push_back(row);
   }
   std::string html =
