@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <numeric>
+#include <sstream>
 #include <vector>
 
 #include "core/errors.h"
 #include "ops/shape.h"
 #include "tests/support/counting.h"
+#include "tests/support/foreign_locale.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;
@@ -43,4 +45,11 @@ TEST_CASE("long axes are cut in the middle") {
   CHECK(text(counting({7, 1, 2})) == "Tensor [7, 1, 2] " + precision +
                                          "\n[[[ 0  1]]\n [[ 2  3]]\n [[ 4  5]]\n …\n [[ 8  9]]\n"
                                          " [[10 11]]\n [[12 13]]]");
+}
+
+TEST_CASE("a tensor looks the same on a stream of any locale") {
+  std::ostringstream out;
+  out.imbue(ForeignLocale::foreign());
+  out << Tensor::from({2, 1}, {Scalar(1000), Scalar(12.5)});
+  CHECK(out.str() == "Tensor [2, 1] " + precision + "\n[[1000]\n [12.5]]");
 }

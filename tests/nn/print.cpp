@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "nn/models/language_model.h"
+#include "tests/support/foreign_locale.h"
 
 using namespace shiftgrad;
 
@@ -77,4 +78,11 @@ TEST_CASE("a model prints its blocks") {
         weight [6]
 )") != std::string::npos);
   CHECK(text.find("\n    1\n      mixer\n") != std::string::npos);
+}
+
+TEST_CASE("a module looks the same on a stream of any locale") {
+  std::ostringstream out;
+  out.imbue(ForeignLocale::foreign());
+  out << Nested();
+  CHECK(out.str() == printed(Nested()));
 }

@@ -1,5 +1,8 @@
 #include "ops/visibility.h"
 
+#include <sstream>
+
+#include "tests/support/foreign_locale.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
@@ -177,8 +180,7 @@ TEST_CASE("masks that do not fit are refused by name") {
 }
 
 TEST_CASE("a window of two numbers: so far to the left and to the right") {
-  CHECK(seen({{false, Window{1, 2}}}, 5, 5) ==
-        Rows{"11100", "11110", "01111", "00111", "00011"});
+  CHECK(seen({{false, Window{1, 2}}}, 5, 5) == Rows{"11100", "11110", "01111", "00111", "00011"});
   CHECK(seen({{false, Window{0, 1}}}, 2, 4) == Rows{"0011", "0001"});
   CHECK(seen({{false, Window{1, 0}}}, 3, 3) == seen({{true, 2}}, 3, 3));
   CHECK(seen({{true, Window{1, 2}}}, 3, 3) == Rows{"100", "110", "011"});
@@ -210,10 +212,16 @@ TEST_CASE("a window or a chunk that shows nothing is refused") {
   CHECK(message({{false, -1}}) == "op: a window of -1, expected at least 1");
   CHECK(message({{false, 0}}) == "op: a window of 0, expected at least 1");
   CHECK(message({{false, Window{2, -1}}}) == "op: a window of [2, -1], expected at least 0");
-  CHECK(message({{false, Window{-3, -1}}}) ==
-        "op: a window of [-3, -1], expected at least 0");
+  CHECK(message({{false, Window{-3, -1}}}) == "op: a window of [-3, -1], expected at least 0");
   CHECK(message({{false, INT64_MIN}}).find("expected at least 1") != std::string::npos);
   CHECK(message({.sight = {.chunk = Chunk{0, 1}}}) == "op: a chunk of [0, 1], expected at least 1");
   CHECK(message({.sight = {.chunk = Chunk{4, -1}}}) ==
         "op: a chunk of [4, -1], expected at least 0");
+}
+
+TEST_CASE("visibility: a rule looks the same on a stream of any locale") {
+  std::ostringstream out;
+  out.imbue(ForeignLocale::foreign());
+  out << Window(1000) << ' ' << Window(12, 345) << ' ' << Chunk{16, 20};
+  CHECK(out.str() == "1000 [12, 345] [16, 20]");
 }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "core/tape.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
+#include "tests/support/foreign_locale.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 #include "tests/support/values.h"
@@ -273,4 +275,11 @@ TEST_CASE("evaluate: the result prints in one line") {
         "2.5 bits per token, perplexity 5.657, over 1000 tokens");
   CHECK(text(Evaluation{.nats = -std::nan(""), .tokens = 9}) ==
         "nan bits per token, perplexity nan, over 9 tokens");
+}
+
+TEST_CASE("evaluate: the result looks the same on a stream of any locale") {
+  std::ostringstream out;
+  out.imbue(ForeignLocale::foreign());
+  out << Evaluation{.nats = std::log(2.0) * 10.5, .tokens = 12345};
+  CHECK(out.str() == "10.5 bits per token, perplexity 1448, over 12345 tokens");
 }

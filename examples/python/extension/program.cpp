@@ -246,26 +246,22 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
 
 namespace {
 
-/// The programs that nobody has borrowed, by name and config.
-struct Idle {
-  std::mutex mutex;
-  void lock() { mutex.lock(); }
-  void unlock() { mutex.unlock(); }
-  std::unordered_map<std::string, std::vector<std::unique_ptr<Program>>> programs;
-};
+using Programs = std::unordered_map<std::string, std::vector<std::unique_ptr<Program>>>;
 
-// Never destroyed: threads may outlive it.
-Idle& idle = *new Idle;
-[[maybe_unused]] const bool forks_hold_idle = hold_over_forks<idle>();
+/// The programs that nobody has borrowed, by name and config. They are never destroyed: threads may
+/// outlive them.
+Programs& idle = *new Programs;
+constinit std::mutex idle_mutex;
+[[maybe_unused]] const bool forks_hold_idle = hold_over_forks<idle_mutex>();
 
 }  // namespace
 
 BorrowedProgram::BorrowedProgram(const std::string& name, const std::string& config)
     : key_(name + ' ' + config) {
   {
-    std::lock_guard lock(idle.mutex);
-    auto found = idle.programs.find(key_);
-    if (found != idle.programs.end() && !found->second.empty()) {
+    std::lock_guard lock(idle_mutex);
+    auto found = idle.find(key_);
+    if (found != idle.end() && !found->second.empty()) {
       program_ = std::move(found->second.back());
       found->second.pop_back();
       return;
@@ -275,10 +271,10 @@ BorrowedProgram::BorrowedProgram(const std::string& name, const std::string& con
 }
 
 BorrowedProgram::~BorrowedProgram() {
-  std::lock_guard lock(idle.mutex);
+  std::lock_guard lock(idle_mutex);
   // A caller may ask for another scale each time.
-  if (idle.programs.size() >= 1000 && !idle.programs.contains(key_)) return;
-  idle.programs[key_].push_back(std::move(program_));
+  if (idle.size() >= 1000 && !idle.contains(key_)) return;
+  idle[key_].push_back(std::move(program_));
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

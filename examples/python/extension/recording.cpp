@@ -26,16 +26,11 @@ std::vector<Tensor> Recording::backward(const Tensor& gradient) {
 
 namespace {
 
-struct Deposits {
-  std::mutex mutex;
-  void lock() { mutex.lock(); }
-  void unlock() { mutex.unlock(); }
-  std::unordered_map<const void*, std::unique_ptr<Recording>> by_ticket;
-};
-
-// Never destroyed: a ticket may outlive it.
-Deposits& deposits = *new Deposits;
-[[maybe_unused]] const bool forks_hold_deposits = hold_over_forks<deposits>();
+/// The recordings by ticket. They are never destroyed: a ticket may outlive them.
+std::unordered_map<const void*, std::unique_ptr<Recording>>& deposits =
+    *new std::unordered_map<const void*, std::unique_ptr<Recording>>;
+constinit std::mutex deposits_mutex;
+[[maybe_unused]] const bool forks_hold_deposits = hold_over_forks<deposits_mutex>();
 
 }  // namespace
 
@@ -44,14 +39,14 @@ std::shared_ptr<uint8_t> deposit(std::unique_ptr<Recording> recording) {
     take(byte);
     delete byte;
   });
-  std::lock_guard lock(deposits.mutex);
-  deposits.by_ticket[ticket.get()] = std::move(recording);
+  std::lock_guard lock(deposits_mutex);
+  deposits[ticket.get()] = std::move(recording);
   return ticket;
 }
 
 std::unique_ptr<Recording> take(const void* ticket) {
-  std::lock_guard lock(deposits.mutex);
-  auto found = deposits.by_ticket.extract(ticket);
+  std::lock_guard lock(deposits_mutex);
+  auto found = deposits.extract(ticket);
   return found ? std::move(found.mapped()) : nullptr;
 }
 

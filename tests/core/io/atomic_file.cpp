@@ -301,3 +301,15 @@ TEST_CASE("remove_abandoned_files: leaves all that no writer has named, and what
   CHECK(read_text(folder.file("target")) == "kept");
   remove_abandoned_files(folder.file("absent"));
 }
+
+TEST_CASE("write_file_atomically: a path with a zero byte is not that of the file before it") {
+  TemporaryFolder folder;
+  std::string path = folder.file("old");
+  write_text(path, "old");
+  CHECK(write_refused(path + std::string("\0new", 4)) ==
+        path + "\\0new: a zero byte, which no path can have");
+  CHECK(refusal([&] { remove_abandoned_files(folder.file("") + '\0'); }) ==
+        "a zero byte, which no path can have");
+  CHECK(read_text(path) == "old");
+  CHECK(folder.entries() == 1);
+}

@@ -58,3 +58,13 @@ TEST_CASE("RegularFile: piece after piece, never more than there is") {
   CHECK(std::string(piece) == "123");
   CHECK(refusal([&] { file.read(piece, 4); }) == "cannot be read to its end");
 }
+
+TEST_CASE("read_file: a path with a zero byte is not that of the file before it") {
+  TemporaryFolder folder;
+  write_text(folder.file("file"), "text");
+  std::string path = folder.file("file") + std::string("\0 new", 5);
+  std::string refused = folder.file("file") + "\\0 new: a zero byte, which no path can have";
+  CHECK(refusal([&] { read_file(path); }) == refused);
+  CHECK(refusal([&] { read_regular_file(path); }) == refused);
+  CHECK(refusal([&] { Descriptor(path, O_RDONLY); }) == "a zero byte, which no path can have");
+}

@@ -315,3 +315,15 @@ TEST_CASE("safetensors: what cannot be written") {
   CHECK(read_text(path) == "old");
   CHECK(folder.entries() == 1);
 }
+
+TEST_CASE("safetensors: a path with a zero byte is not that of the file before it") {
+  TemporaryFolder folder;
+  std::string path = folder.file("old");
+  write_safetensors(path, {});
+  std::string before = read_text(path), longer = path + std::string("\0new", 4);
+  std::string refused = path + "\\0new: a zero byte, which no path can have";
+  CHECK(refusal([&] { write_safetensors(longer, {{}, {{"a", "b"}}}); }) == refused);
+  CHECK(refusal([&] { read_safetensors(longer); }) == refused);
+  CHECK(refusal([&] { list_safetensors(longer); }) == refused);
+  CHECK(read_text(path) == before);
+}
