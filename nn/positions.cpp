@@ -80,6 +80,14 @@ int64_t distance_count(const char* layer, int64_t farthest, int64_t nearest) {
   return std::max<int64_t>(0, farthest - nearest + 1);
 }
 
+std::vector<int64_t> distances_between(const char* layer, int64_t farthest, int64_t nearest) {
+  int64_t count = distance_count(layer, farthest, nearest);
+  std::vector<int64_t> distances;
+  within_memory([&] { distances.resize(count); }, layer, ": ", count, " distances");
+  for (int64_t& distance : distances) distance = farthest--;
+  return distances;
+}
+
 Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
   require_defined("last_rows", "table", table);
   int64_t rows = table.rank() > 0 ? table.size(0) : 0;

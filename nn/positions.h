@@ -24,6 +24,8 @@ Tensor sinusoids(const char* layer, int64_t first, int64_t count, int64_t width)
 /// The number of distances from `farthest` down to `nearest`, 0 where it is the greater. Throws an
 /// error that names `layer` when a distance is beyond 10^12.
 int64_t distance_count(const char* layer, int64_t farthest, int64_t nearest);
+/// Returns these distances, the farthest first. Also throws when memory does not have them.
+std::vector<int64_t> distances_between(const char* layer, int64_t farthest, int64_t nearest);
 
 /// Returns the last `count` rows of a table [n, …], after as many rows `farther` as it lacks; by
 /// default these are its first row. Throws when the count is below 0, or there is no such row.

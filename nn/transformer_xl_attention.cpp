@@ -51,16 +51,14 @@ Tensor TransformerXLAttention::position_table(int64_t farthest, int64_t nearest,
                                               Context& context) const {
   if (position_embeddings.defined()) return {};
   int64_t most = config.clamp_len.value_or(0);  // 0 for no clamp
-  std::vector<int64_t> each;
-  int64_t count = distance_count(config.type, farthest, nearest);
-  within_memory([&] { each.reserve(count); }, config.type, ": ", count, " distances");
-  for (int64_t delta = farthest; delta >= nearest; --delta)
-    each.push_back(most > 0 ? std::clamp(delta, -most, most) : delta);
-  Tensor R = sinusoids(config.type, each, qkv.weight.size(1));  // [n, C]
+  std::vector<int64_t> distances;
+  for (int64_t delta : distances_between(config.type, farthest, nearest))
+    distances.push_back(most > 0 ? std::clamp(delta, -most, most) : delta);
+  Tensor R = sinusoids(config.type, distances, qkv.weight.size(1));  // [n, C]
   DropoutPattern pattern = context.dropout_pattern(config.dropout);
-  pattern.first_row = 0;                       // all members of the batch share R
-  Tensor r = position(dropout(R, pattern));    // [n, H·D]
-  return reshape(r, {count, n_head, d_head});  // [n, H, D]
+  pattern.first_row = 0;                                       // all members of the batch share R
+  Tensor r = position(dropout(R, pattern));                    // [n, H·D]
+  return reshape(r, {std::ssize(distances), n_head, d_head});  // [n, H, D]
 }
 
 void TransformerXLAttention::visit(Visitor& visitor) const {

@@ -18,7 +18,7 @@ struct alignas(64) Calls {
 };
 constinit std::array<Calls, 64> calls;
 
-/// Who forks holds this lock, and waits until no call is under way.
+/// A fork holds this lock, and waits until no call is under way.
 struct Fork {
   SpinLock others;
   std::atomic<bool> begins = false;
