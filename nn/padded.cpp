@@ -8,9 +8,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-const Dims& shape_of(const Tensor& values) { return values.shape(); }
-const Dims& shape_of(const Tokens& values) { return values.shape; }
-
 /// Returns the mask [B, T] of what stands behind the sequences, or null.
 std::shared_ptr<const Mask> padding(const std::vector<int64_t>& lengths, int64_t T) {
   Mask mask{{std::ssize(lengths), T}, {}};
@@ -31,9 +28,7 @@ void check_sequence(const Tensor& sequence, size_t n, const Dims& first) {
 
 }  // namespace
 
-template <class Values>
-std::vector<int64_t> Padded<Values>::lengths() const {
-  const Dims& shape = shape_of(values);
+std::vector<int64_t> lengths_of(const Dims& shape, const Mask* mask) {
   if (!mask) return std::vector<int64_t>(shape[0], shape[1]);
   std::vector<int64_t> counts;
   for (auto row = mask->values.begin(); row != mask->values.end(); row += shape[1])
@@ -41,9 +36,8 @@ std::vector<int64_t> Padded<Values>::lengths() const {
   return counts;
 }
 
-template <class Values>
-Tensor Padded<Values>::weights() const {
-  Dims shape = shape_of(values);
+Tensor weights_of(const Dims& values, const Mask* mask) {
+  Dims shape = values;
   for (int axis = 2; axis < shape.size(); ++axis) shape[axis] = 1;
   if (!mask) return Tensor::full(shape, 1);
   Tensor weights = Tensor::empty(shape);
@@ -51,9 +45,6 @@ Tensor Padded<Values>::weights() const {
                          [](uint8_t hidden) { return static_cast<Scalar>(!hidden); });
   return weights;
 }
-
-template struct Padded<Tensor>;
-template struct Padded<Tokens>;
 
 Padded<Tensor> pad(const std::vector<Tensor>& sequences, Scalar fill) {
   require(!sequences.empty(), "pad: no sequence, expected at least 1");

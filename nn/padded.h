@@ -7,6 +7,7 @@
 //     Tensor loss = mse_loss(y, target, {batch.weights()});   // nor does it count
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "core/array.h"
@@ -14,17 +15,30 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Returns the number of elements [B, T, …] in each row that are no padding; a null mask hides
+/// none.
+std::vector<int64_t> lengths_of(const Dims& shape, const Mask* mask);
+/// Returns 1 for each of these elements and 0 for padding, [B, T, 1, …].
+Tensor weights_of(const Dims& shape, const Mask* mask);
+
 /// Sequences, each filled up to the length of the longest. Values is Tensor or Tokens.
 template <class Values>
 struct Padded {
   Values values;                       ///< [B, T, …]
   std::shared_ptr<const Mask> mask{};  ///< [B, T], true = padding; null if there is none
 
+  /// Returns [B, T, …].
+  Dims shape() const {
+    if constexpr (std::is_same_v<Values, Tensor>)
+      return values.shape();
+    else
+      return values.shape;
+  }
   /// Returns the length of each sequence, its padding not counted.
-  std::vector<int64_t> lengths() const;
+  std::vector<int64_t> lengths() const { return lengths_of(shape(), mask.get()); }
   /// Returns 1 for what is in a sequence and 0 for padding, [B, T, 1, …] of the rank of the values,
   /// as losses take their weights.
-  Tensor weights() const;
+  Tensor weights() const { return weights_of(shape(), mask.get()); }
 };
 
 /// Returns sequences [T_n, …] with `fill` behind the shorter ones. They may differ in T_n alone,
