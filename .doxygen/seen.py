@@ -62,13 +62,17 @@ def helps(code):
     constants = r'SharedField (\w+)(\{\s*"\w+",(?:\s*"[^"]*")+)'
     for name, said in re.findall(listed, code) + re.findall(constants, code):
         shared = said.startswith('fields::')
+        name = name.removesuffix('_field')
         yield name, shared_help()[said[8:]] if shared else ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', said)[1:])
+
+
+SHARED = 'nn/fields.h', 'optim/schedule.h', 'optim/trainer_config.h'
 
 
 @functools.cache
 def shared_help():
     """Fields of several configs, which mean the same wherever a member has their name."""
-    return dict(pair for path in ['nn/fields.h', 'optim/trainer_config.h'] for pair in helps(Path(path).read_text()))
+    return dict(pair for path in SHARED for pair in helps(Path(path).read_text()))
 
 
 def documented_members(found, above, help):

@@ -151,7 +151,9 @@ struct OpenGradient {
 /// it does as it did before. Any number may freeze one tensor, on any threads.
 class Frozen {
  public:
+  /// Freezes the tensor.
   explicit Frozen(const Tensor& tensor) : storage_(tensor.storage_) { ++storage_->frozen; }
+  /// Freezes in the place of the other.
   Frozen(Frozen&&) noexcept = default;
   ~Frozen() {
     if (storage_) --storage_->frozen;

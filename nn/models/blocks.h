@@ -79,7 +79,7 @@ struct BlocksConfig {
   using Layer = struct Blocks;
   static constexpr const char* type = "blocks";
   int64_t d_model = 0;
-  int64_t n_layer = 0;
+  int64_t n_layer = 0;  // blocks
   int64_t n_head = 0;
   int64_t d_inner = 0;
   /// Type of the blocks. A transformer_block uses the mixer, norm_first and activation, an
@@ -89,7 +89,7 @@ struct BlocksConfig {
   MixerConfig mixer{};
   /// Whether the blocks have a mixer of the program's own instead, which only its maker can make.
   bool own_mixer = false;
-  int64_t window = 0;
+  int64_t window = 0;  // tokens of a LocalRNN's window
   RecurrentCell cell = RecurrentCell::rnn;
   int64_t rnn_layers = 1;
   bool norm_first = true;

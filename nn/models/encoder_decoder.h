@@ -102,7 +102,9 @@ struct Encoded {
 /// A Transformer that reads a source and writes a target. PyTorch: nn.Transformer.
 struct EncoderDecoder : StatefulModule {
   EncoderDecoderConfig config;
+  /// What stands before the blocks of either side.
   TokenEmbedding source_embedding, target_embedding;
+  /// The blocks and the norm of either side.
   Blocks encoder, decoder;
   Linear output;  // [V, C]
 

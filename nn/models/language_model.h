@@ -28,7 +28,7 @@ struct LanguageModelConfig {
   static constexpr const char* type = "language_model";
   int64_t vocab_size = 0;
   int64_t d_model = 0;
-  int64_t n_layer = 0;
+  int64_t n_layer = 0;  // blocks
   int64_t n_head = 0;
   int64_t d_inner = 0;
   /// Type of the blocks. A transformer_block uses the mixer, norm_first and activation, an
@@ -38,7 +38,7 @@ struct LanguageModelConfig {
   MixerConfig mixer{};
   /// Whether the blocks have a mixer of the program's own instead, which only its maker can make.
   bool own_mixer = false;
-  int64_t window = 0;
+  int64_t window = 0;  // tokens of a LocalRNN's window
   RecurrentCell cell = RecurrentCell::rnn;
   int64_t rnn_layers = 1;
   bool norm_first = true;
@@ -77,7 +77,9 @@ struct LanguageModelConfig {
 /// Embedding, blocks and output layer that predict the next token.
 struct LanguageModel : SequenceModel {
   LanguageModelConfig config;
+  /// What stands before the first block.
   TokenEmbedding embedding;
+  /// The blocks and the last norm.
   Blocks blocks;
   Linear output;  // [V, C]
 

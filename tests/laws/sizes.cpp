@@ -1013,7 +1013,7 @@ TEST_CASE("sizes: of trainings") {
          for (auto type : {ScheduleType::cosine, ScheduleType::noam})
            Schedule{type, 1, 0, n, n, n}.at(n);
          Schedule{.warmup_iters = 3, .lr_decay_iters = 9}.at(n);
-         Schedule{.warmup_iters = n, .lr_decay_iters = n / -2}.at(3);
+         Schedule{.warmup_iters = n, .lr_decay_iters = n / 2}.at(3);
        }},
       {"warmed_up",
        [](int64_t n) {
