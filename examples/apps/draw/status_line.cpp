@@ -54,8 +54,7 @@ std::string fitted(std::string text, std::optional<double> share, int64_t room) 
 }
 
 std::string clock_time(double seconds) {
-  constexpr double longest = 1e15;  // what is longer, or not finite, is no time
-  auto whole = static_cast<long long>(seconds < longest ? seconds + 0.5 : longest);
+  auto whole = static_cast<long long>(seconds + 0.5);
   char digits[64];
   if (whole < 3600)
     std::snprintf(digits, sizeof digits, "%lld:%02lld", whole / 60, whole % 60);
