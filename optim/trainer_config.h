@@ -10,6 +10,7 @@
 
 namespace shiftgrad {
 
+/// The length of a training.
 constexpr SharedField max_iters_field{"max_iters", "steps to train for", quantity::steps};
 
 /// Calls field(value, {name, help, quantity}) for what every training decides at each step.
