@@ -66,7 +66,7 @@ def helps(code):
         yield name, shared_help()[said[8:]] if shared else ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', said)[1:])
 
 
-SHARED = 'nn/fields.h', 'optim/schedule.h', 'optim/trainer_config.h'
+SHARED = 'optim/schedule.h', 'optim/trainer_config.h', 'nn/fields.h'
 
 
 @functools.cache

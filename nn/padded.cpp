@@ -41,8 +41,8 @@ Tensor weights_of(const Dims& values, const Mask* mask) {
   for (int axis = 2; axis < shape.size(); ++axis) shape[axis] = 1;
   if (!mask) return Tensor::full(shape, 1);
   Tensor weights = Tensor::empty(shape);
-  std::ranges::transform(mask->values, weights.mutable_data(),
-                         [](uint8_t hidden) { return static_cast<Scalar>(!hidden); });
+  std::transform(mask->values.begin(), mask->values.end(), weights.mutable_data(),
+                 [](uint8_t hidden) { return static_cast<Scalar>(!hidden); });
   return weights;
 }
 
@@ -55,19 +55,21 @@ Padded<Tensor> pad(const std::vector<Tensor>& sequences, Scalar fill) {
     lengths.push_back(sequence.size(0));
   }
   Dims shape = sequences[0].shape();
-  shape[0] = std::ranges::max(lengths);
+  shape[0] = *std::ranges::max_element(lengths);
   shape.insert(0, std::ssize(sequences));
   Tensor values = Tensor::full(shape, fill);  // [B, T, …]
   int64_t row = values.count() / shape[0];
-  for (size_t n = 0; n < sequences.size(); ++n)
-    std::ranges::copy(sequences[n].values(), values.mutable_data() + static_cast<int64_t>(n) * row);
+  for (size_t n = 0; n < sequences.size(); ++n) {
+    std::vector<Scalar> from = sequences[n].values();
+    std::copy(from.begin(), from.end(), values.mutable_data() + static_cast<int64_t>(n) * row);
+  }
   return {values, padding(lengths, shape[1])};
 }
 
 Padded<Tokens> pad(const std::vector<std::vector<int32_t>>& sequences, int32_t fill) {
   std::vector<int64_t> lengths;
   for (const auto& sequence : sequences) lengths.push_back(std::ssize(sequence));
-  int64_t T = lengths.empty() ? 1 : std::max<int64_t>(1, std::ranges::max(lengths));
+  int64_t T = lengths.empty() ? 1 : std::max<int64_t>(1, *std::ranges::max_element(lengths));
   Tokens tokens{{std::ssize(sequences), T}, {}};  // [B, T]
   for (const auto& sequence : sequences) {
     tokens.values.insert(tokens.values.end(), sequence.begin(), sequence.end());

@@ -104,14 +104,14 @@ Tensor converted_tensor(const std::string& name, const StoredTensor& stored) {
     numbers.clear();
     require(append_numbers(stored.dtype, bytes, numbers), "tensor ", shown(name), ": ",
             stored.dtype, ", expected numbers");
-    next = std::ranges::transform(numbers, next, [&](double number) {
-             auto value = static_cast<Scalar>(number);
-             bool is_held = is_float(stored.dtype) ? std::isfinite(value) || !std::isfinite(number)
-                                                   : std::abs(number) < most;
-             require(is_held, "tensor ", shown(name), ": ", number, ", beyond what ", scalar_dtype,
-                     " holds");
-             return value;
-           }).out;
+    for (double number : numbers) {
+      auto value = static_cast<Scalar>(number);
+      bool is_held = is_float(stored.dtype) ? std::isfinite(value) || !std::isfinite(number)
+                                            : std::abs(number) < most;
+      require(is_held, "tensor ", shown(name), ": ", number, ", beyond what ", scalar_dtype,
+              " holds");
+      *next++ = value;
+    }
   }
   return tensor;
 }
