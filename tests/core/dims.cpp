@@ -45,6 +45,6 @@ TEST_CASE("rows of an array are those that it has") {
   CHECK(rows(tokens, 1, 3).values == std::vector<int32_t>{3, 4, 5, 6});
   CHECK(rows(tokens, 2, 2).values.empty());
   for (auto [begin, end] : {std::pair(-1, 2), {0, 4}, {2, 1}})
-    CHECK(refusal([&] { rows(tokens, begin, end); }) ==
+    CHECK(refusal([&, begin = begin, end = end] { rows(tokens, begin, end); }) ==
           text("rows: ", begin, " to ", end, " of [3, 2]"));
 }
