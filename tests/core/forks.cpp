@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <iostream>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,7 @@ double second_loss() {
 /// -1 for a child that has not ended after this process, whose threads work meanwhile, has taken
 /// two minutes of CPU time.
 int status_of_child(int (*work)(), void (*end)(int)) {
+  std::cout << std::flush;  // which the child would print once more
   pid_t child = fork();
   if (child == 0) end(work());
   const std::clock_t begin = std::clock();

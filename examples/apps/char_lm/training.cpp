@@ -5,7 +5,6 @@
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/runs/machine.h"
 #include "examples/apps/runs/text.h"
-#include "nn/parameters.h"
 #include "nn/state_dict.h"
 #include "optim/parameter_patterns.h"
 #include "optim/random_streams.h"
@@ -72,8 +71,10 @@ shiftgrad::LanguageModel begun_model(const TrainFlags& flags, const SavedRun* sa
                                      const Corpus& corpus, int64_t peers) {
   int64_t vocab_size = corpus.vocabulary.size();
   if (!saved) {
-    shiftgrad::ParameterBudget budget;  // nothing is drawn, and no memory touched
-    check_memory(flags, {model_config(flags.model, vocab_size), budget}, peers);
+    auto make = [&](shiftgrad::Init values) {
+      return shiftgrad::LanguageModel(model_config(flags.model, vocab_size), values);
+    };
+    check_memory(flags, common::without_values(make), peers);
     return new_model(flags, vocab_size);
   }
   shiftgrad::LanguageModel model = saved_model(flags, *saved);

@@ -25,6 +25,12 @@ double parameter_bytes(const std::vector<Parameter>& parameters) {
   return bytes;
 }
 
+/// Says what this process may have.
+std::string allowed() {
+  return text("this process may have ", gigabytes(static_cast<double>(shiftgrad::memory_limit())),
+              " (the machine's, or its container's limit)");
+}
+
 }  // namespace
 
 std::string machine_text() {
@@ -36,17 +42,22 @@ std::string machine_text() {
               ")\nmemory: ", gigabytes(static_cast<double>(shiftgrad::memory_limit())));
 }
 
+void refuse_weights(int64_t values) {
+  shiftgrad::fail("the weights alone need more than ",
+                  gigabytes(static_cast<double>(values) * sizeof(shiftgrad::Scalar)),
+                  " of memory, and ", allowed());
+}
+
 void require_memory(const std::vector<Parameter>& all, const std::vector<Parameter>& learning,
                     int moments, double activations) {
   const double weights = parameter_bytes(all), gradients = parameter_bytes(learning);
   const double kept = std::max(gradients, activations * sizeof(shiftgrad::Scalar));
   const double needed = weights + moments * gradients + kept;
-  const auto limit = static_cast<double>(shiftgrad::memory_limit());
-  shiftgrad::require(needed <= limit, "the training needs at least ", gigabytes(needed),
-                     " of memory, ", gigabytes(weights), " for weights, ",
-                     gigabytes(moments * gradients), " for what the optimizer keeps and ",
-                     gigabytes(kept), " for a step, and this process may have ", gigabytes(limit),
-                     " (the machine's, or its container's limit)");
+  shiftgrad::require(needed <= static_cast<double>(shiftgrad::memory_limit()),
+                     "the training needs at least ", gigabytes(needed), " of memory, ",
+                     gigabytes(weights), " for weights, ", gigabytes(moments * gradients),
+                     " for what the optimizer keeps and ", gigabytes(kept), " for a step, and ",
+                     allowed());
 }
 
 }  // namespace common

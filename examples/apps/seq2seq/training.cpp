@@ -4,7 +4,6 @@
 #include "examples/apps/draw/fixed.h"
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/runs/machine.h"
-#include "nn/parameters.h"
 #include "nn/state_dict.h"
 
 namespace seq2seq {
@@ -42,8 +41,10 @@ shiftgrad::EncoderDecoder saved_model(const TrainFlags& flags, SavedRun run) {
 shiftgrad::EncoderDecoder begun_model(const TrainFlags& flags, const SavedRun* saved,
                                       const Data& data, int64_t peers) {
   if (!saved) {
-    shiftgrad::ParameterBudget budget;  // nothing is drawn, and no memory touched
-    check_memory(flags, {config_of(flags, data), budget}, peers);
+    auto make = [&](shiftgrad::Init values) {
+      return shiftgrad::EncoderDecoder(config_of(flags, data), values);
+    };
+    check_memory(flags, common::without_values(make), peers);
     return new_model(flags, data);
   }
   shiftgrad::EncoderDecoder model = saved_model(flags, *saved);
