@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -28,6 +27,7 @@ namespace char_lm {
 
 using common::fixed;
 using common::printable;
+using common::significant;
 
 namespace {
 
@@ -70,12 +70,9 @@ Summary summary_of(const std::vector<double>& values) {
 
 using Row = std::vector<std::string>;
 
-std::string short_number(double value) {
-  if (std::isnan(value)) return "nan";
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.4g", value);
-  return digits;
-}
+/// The longest text in a cell of a table. Each cell is as wide as the widest one of its column, so
+/// a long name would be paid for in every row.
+constexpr size_t longest_cell = 1000;
 
 /// What a table says of one tensor, or of all.
 struct Listed {
@@ -88,9 +85,9 @@ struct Listed {
   Row row(const std::string& name) const {
     Row cells = {name, shape, type, count ? std::to_string(*count) : ""};
     bool some = numbers && numbers->count > 0;
-    cells.push_back(some ? short_number(numbers->mean) : "");
-    cells.push_back(some ? short_number(numbers->deviation()) : "");
-    cells.push_back(numbers ? short_number(numbers->norm()) : "");
+    cells.push_back(some ? significant(numbers->mean, 4) : "");
+    cells.push_back(some ? significant(numbers->deviation(), 4) : "");
+    cells.push_back(numbers ? significant(numbers->norm(), 4) : "");
     return cells;
   }
 };
@@ -106,8 +103,10 @@ std::optional<int64_t> count_of(const std::vector<int64_t>& shape) {
 
 Listed listed(const shiftgrad::TensorEntry& entry) {
   std::vector<double> none;
-  Listed result{
-      shiftgrad::shape_text(entry.shape), printable(entry.dtype), count_of(entry.shape), {}};
+  Listed result{printable(shiftgrad::shape_text(entry.shape), longest_cell),
+                printable(entry.dtype, longest_cell),
+                count_of(entry.shape),
+                {}};
   bool known = shiftgrad::is_name<shiftgrad::DType>(entry.dtype);
   if (known && append_numbers(shiftgrad::value_named<shiftgrad::DType>(entry.dtype), {}, none))
     result.numbers.emplace();
@@ -119,7 +118,9 @@ std::pair<Listing, shiftgrad::TensorList> listing_of(const std::string& path) {
   Listing listing;
   std::vector<double> numbers;
   auto visit = [&](const shiftgrad::TensorEntry& entry, std::span<const std::byte> piece) {
-    Listed& tensor = listing.try_emplace(entry.name, listed(entry)).first->second;
+    auto place = listing.find(entry.name);
+    if (place == listing.end()) place = listing.emplace(entry.name, listed(entry)).first;
+    Listed& tensor = place->second;
     if (!tensor.numbers) return;
     numbers.clear();
     append_numbers(shiftgrad::value_named<shiftgrad::DType>(entry.dtype), piece, numbers);
@@ -137,7 +138,10 @@ Row total_of(const Listing& listing, const std::vector<std::string>& names) {
   Listed total{shiftgrad::text(names.size(), " tensors"), "", 0, Summary()};
   for (const std::string& name : names) {
     const Listed& tensor = listing.at(name);
-    total.count = *total.count + tensor.count.value_or(0);
+    int64_t sum = 0;
+    bool overflow =
+        !total.count || __builtin_add_overflow(*total.count, tensor.count.value_or(0), &sum);
+    total.count = overflow ? std::nullopt : std::optional(sum);
     if (!tensor.numbers) total.numbers.reset();
     if (total.numbers) total.numbers->add(*tensor.numbers);
   }
@@ -162,7 +166,8 @@ void print(const std::vector<Row>& table) {
 /// Prints a table of tensors, in the order of `names`.
 void print_parameters(const Listing& listing, const std::vector<std::string>& names) {
   std::vector<Row> table = {{"parameter", "shape", "type", "count", "mean", "deviation", "norm"}};
-  for (const std::string& name : names) table.push_back(listing.at(name).row(printable(name)));
+  for (const std::string& name : names)
+    table.push_back(listing.at(name).row(printable(name, longest_cell)));
   table.push_back(total_of(listing, names));
   print(table);
 }
@@ -175,10 +180,9 @@ std::string loss(const std::optional<double>& nats, const std::string& unit) {
 
 /// Prints a line for each setting in a JSON object.
 void print_settings(const std::string& title, const std::string& json) {
-  constexpr size_t longest = 1000;
   std::vector<Row> table;
   for (const auto& [name, value] : common::settings_of(json))
-    table.push_back({"  " + printable(name), printable(value, longest)});
+    table.push_back({"  " + printable(name, longest_cell), printable(value, longest_cell)});
   if (table.empty()) return;
   std::cout << '\n' << title << '\n';
   print(table);
@@ -200,9 +204,8 @@ shiftgrad::SafeTensors without_values(const shiftgrad::TensorList& list) {
                  shape.size() <= static_cast<size_t>(shiftgrad::Dims::max_rank);
     content.tensors[name] = {shiftgrad::DType::boolean, {}, {}};
     if (known)
-      content.tensors[name] = {shiftgrad::value_named<shiftgrad::DType>(dtype),
-                               shiftgrad::Dims(shape),
-                               {}};
+      content.tensors[name] = {
+          shiftgrad::value_named<shiftgrad::DType>(dtype), shiftgrad::Dims(shape), {}};
   }
   return content;
 }
@@ -233,8 +236,8 @@ Inspected inspected(const std::string& path) {
   if (file.is_of(shiftgrad::seq2seq_format)) result.unit = " per token";
   if (!file.is_of(shiftgrad::language_model_format)) return result;
   // Bad flags and weights that do not fit are refused here as by the other commands.
-  SavedRun run = saved_run(
-      shiftgrad::in_name_of(path, [&] { return shiftgrad::as_checkpoint(file); }), path);
+  SavedRun run =
+      saved_run(shiftgrad::in_name_of(path, [&] { return shiftgrad::as_checkpoint(file); }), path);
   result.names = checked_names(run);
   result.unit = " per character";
   result.vocabulary = shiftgrad::text(run.vocabulary.size(), ' ', run.flags.vocab);

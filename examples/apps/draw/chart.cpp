@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <limits>
+
+#include "fixed.h"
 
 namespace common {
 
@@ -12,30 +13,71 @@ using shiftgrad::text;
 
 namespace {
 
-std::string number(double value, const char* format = "%.4g") {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, format, value + 0.0);  // -0 + 0 is 0
-  return digits;
+constexpr double largest = std::numeric_limits<double>::max();
+constexpr double smallest = std::numeric_limits<double>::min();
+
+double bounded(double value) { return std::clamp(value, -largest, largest); }
+
+/// Returns a length beside a point, or 0 where there is none to draw.
+double drawable(double length) { return std::isfinite(length) ? length : 0; }
+
+/// Returns `digits`, and as many more as tell values of this size apart where they differ by a
+/// small part of it, at most as many as a double has.
+int digits_for(int digits, double size, double difference) {
+  double more = std::log10(size / difference);
+  return std::isfinite(more) ? std::clamp(static_cast<int>(std::ceil(more)), digits, 17) : digits;
 }
 
-/// A map from the values of an axis to shares of its length.
+/// The digits of a place on the x axis. A number of steps is written out, however large it is.
+int x_digits(double value) {
+  if (value != std::floor(value)) return 7;
+  return std::abs(value) < 1e15 ? 15 : 17;
+}
+
+std::string x_text(double value) { return significant(value, x_digits(value)); }
+
+/// A map from the values of an axis to shares of its length, and to coordinates. These are the
+/// values, or their logarithms. A browser keeps seven digits of a coordinate, and none beyond 1e38,
+/// so where values differ by little, or are huge or tiny, coordinates count from `origin` in units
+/// of `unit`.
 struct Scale {
   double low, high;
   bool logarithmic = false;
+  double origin = 0, unit = 1;
 
-  double place(double value) const { return logarithmic ? std::log(value) : value; }
-  double range() const { return place(high) - place(low); }
-  double share(double value) const { return (place(value) - place(low)) / range(); }
+  Scale(double from, double to, bool log = false) : low(from), high(to), logarithmic(log) {
+    constexpr double most_ranges = 100;
+    // Half of the range, since all of it may be more than a double can hold.
+    double half = place(high) / 2 - place(low) / 2;
+    if (half < 5e-4 || half > 5e7) unit = std::pow(10, std::floor(std::log10(half)));
+    if (reach() / most_ranges > 2 * half) origin = place(low);
+  }
+
+  double place(double value) const {
+    return logarithmic ? std::log(std::max(value, smallest)) : value;
+  }
+  double coordinate(double value) const { return (place(bounded(value)) - origin) / unit; }
+  double range() const { return coordinate(high) - coordinate(low); }
+  double share(double value) const { return (coordinate(value) - coordinate(low)) / range(); }
+  bool has(double value) const { return std::abs(share(value) - 0.5) < 0.5 + 1e-9; }
+  /// The largest of its values, without their signs.
+  double reach() const { return std::max(std::abs(place(low)), std::abs(place(high))); }
+  bool is_ordinary() const { return origin == 0 && unit == 1; }
 };
 
 /// Returns multiples of 1, 2 or 5 times a power of ten, at most `most` of them.
 std::vector<Tick> round_ticks(double low, double high, double most) {
-  double step = std::pow(10, std::floor(std::log10((high - low) / most)));
+  double least_step = high / most - low / most;
+  double step = std::pow(10, std::floor(std::log10(least_step)));
   for (double factor : {2.0, 2.5, 2.0})
-    if ((high - low) / step > most) step *= factor;
+    if (least_step > step) step *= factor;
+  int digits = digits_for(7, std::max(std::abs(low), std::abs(high)), step / 10);
+  double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
   std::vector<Tick> ticks;
-  for (double n = std::ceil(low / step - 1e-9); n * step <= high + step * 1e-9; ++n)
-    ticks.push_back({n * step, number(n * step, "%.7g")});
+  for (int n = 0; n <= static_cast<int>(last - first); ++n) {
+    double value = (first + n) * step;
+    ticks.push_back({value, significant(value, digits)});
+  }
   return ticks;
 }
 
@@ -48,31 +90,41 @@ std::vector<Tick> ticks_of(const Axis& axis, const Scale& scale, double most, do
     auto near = [&](const Tick& other) {
       return std::abs(scale.share(tick.value) - scale.share(other.value)) < distance;
     };
-    if (std::ranges::none_of(kept, near)) kept.push_back(tick);
+    if (scale.has(tick.value) && std::ranges::none_of(kept, near)) kept.push_back(tick);
   }
   return kept;
 }
 
-/// Returns the scale around all values of an axis.
+/// Whether an axis can show a value.
+bool can_show(const Axis& axis, double value) {
+  return std::isfinite(value) && (!axis.logarithmic || value >= smallest);
+}
+
+/// Returns the scale around all values of an axis. A range that has hardly a double within it is
+/// that of one value.
 Scale scale_of(const Axis& axis, const Chart& chart, double Point::*coordinate) {
   double low = axis.low.value_or(std::numeric_limits<double>::infinity());
   double high = axis.high.value_or(-std::numeric_limits<double>::infinity());
   for (const Line& line : chart.lines)
     for (const Point& point : line.points) {
       double value = point.*coordinate;
-      double spread = coordinate == &Point::x ? point.spread : point.error;
-      if (!std::isfinite(value)) continue;
-      low = std::min(low, value - spread);
-      high = std::max(high, value + spread);
+      double spread = drawable(coordinate == &Point::x ? point.spread : point.error);
+      if (!can_show(axis, value)) continue;
+      low = std::min(low, can_show(axis, value - spread) ? value - spread : value);
+      high = std::max(high, can_show(axis, value + spread) ? value + spread : value);
     }
   if (!(low <= high)) low = high = axis.logarithmic ? 1 : 0;
-  if (axis.logarithmic) return {low / 1.05, high * 1.05, true};
-  double room = high > low ? (high - low) * axis.room : 0;
-  if (high == low) room = high != 0 ? std::abs(high) / 20 : 1;
-  return {low - room, high + room};
+  if (axis.logarithmic) return {low / 1.05, bounded(high * 1.05), true};
+  double size = std::max(std::abs(low), std::abs(high));
+  bool is_one = high / 2 - low / 2 <= std::max(size * 1e-12, 1e-300);
+  double room = is_one ? 0 : high * axis.room - low * axis.room;
+  if (is_one) room = size > 1e-300 ? size / 20 : 1;
+  return {bounded(low - room), bounded(high + room)};
 }
 
-bool is_finite(const Point& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
+bool is_drawn(const Chart& chart, const Point& point) {
+  return can_show(chart.x, point.x) && can_show(chart.y, point.y);
+}
 
 /// One chart. The plane's places are in percent; around it there is room for texts, in pixels.
 class Panel {
@@ -135,7 +187,7 @@ class Panel {
 
   void add_right_axis() {
     double factor = chart_.right->factor;
-    Scale right{y_.low * factor, y_.high * factor};
+    Scale right{bounded(y_.low * factor), bounded(y_.high * factor)};
     for (const Tick& tick : ticks_of({}, right, size_.height / 40, 0)) {
       std::string y = percent(1 - right.share(tick.value));
       add_line("axis", "99.4%", y, "100%", y);
@@ -151,8 +203,9 @@ class Panel {
   }
 
   void add(const Mark& mark) {
-    svg_.add("<svg class=\"at\" x=\"", percent(x_.share(mark.x)), "\" data-x=\"",
-             number(mark.x, "%.7g"), "\">");
+    if (!can_show(chart_.x, mark.x) || !x_.has(mark.x)) return;
+    svg_.add("<svg class=\"at\" x=\"", percent(x_.share(mark.x)), "\" data-x=\"", x_text(mark.x),
+             "\">");
     add_line("mark", "0", "0", "0", "100%");
     if (!mark.name.empty()) svg_.words("class=\"faint\" dx=\"5\" y=\"15\"", mark.name);
     svg_.add("</svg>");
@@ -160,12 +213,19 @@ class Panel {
 
   /// The curves stretch with the plane, their strokes do not.
   void add_curves() {
-    svg_.add("<svg class=\"curves\" viewBox=\"", number(x_.place(x_.low), "%.7g"), ' ',
-             number(-y_.place(y_.high), "%.7g"), ' ', number(x_.range(), "%.7g"), ' ',
-             number(y_.range(), "%.7g"),
-             "\" width=\"100%\" height=\"100%\" preserveAspectRatio=\"none\">");
+    svg_.add("<svg class=\"curves\" viewBox=\"", significant(x_.coordinate(x_.low), 7), ' ',
+             significant(-y_.coordinate(y_.high), 7), ' ', significant(x_.range(), 7), ' ',
+             significant(y_.range(), 7), "\"", counted("x", x_), counted("y", y_),
+             " width=\"100%\" height=\"100%\" preserveAspectRatio=\"none\">");
     for (const Line& line : chart_.lines) add_curve(line);
     svg_.add("</svg>");
+  }
+
+  /// Returns how coordinates that are not the values themselves are counted.
+  static std::string counted(const std::string& axis, const Scale& scale) {
+    if (scale.is_ordinary()) return "";
+    return attribute("data-" + axis + "-origin", significant(scale.origin, 17)) +
+           attribute("data-" + axis + "-unit", significant(scale.unit, 15));
   }
 
   /// A curve, begun anew after each value that is not finite, on its band.
@@ -173,10 +233,12 @@ class Panel {
     std::string path, band, times, errors;
     for (const std::vector<Point>& piece : pieces(line)) {
       path += 'M' + joined(piece, [&](const Point& point) { return coordinates(point, 0); });
-      times += (times.empty() ? "" : " ") +
-               joined(piece, [](const Point& point) { return number(point.time, "%.5g"); });
-      errors += (errors.empty() ? "" : " ") +
-                joined(piece, [](const Point& point) { return number(point.error, "%.3g"); });
+      times += (times.empty() ? "" : " ") + joined(piece, [&](const Point& point) {
+                 return significant(bounded(point.time), size_.digits);
+               });
+      errors += (errors.empty() ? "" : " ") + joined(piece, [](const Point& point) {
+                  return significant(drawable(point.error), 3);
+                });
       band += 'M' + joined(piece, [&](const Point& point) { return coordinates(point, 1); }) + ' ' +
               joined({piece.rbegin(), piece.rend()},
                      [&](const Point& point) { return coordinates(point, -1); }) +
@@ -196,8 +258,9 @@ class Panel {
 
   /// Returns the place of a value, or of the end of its error above or below.
   std::string coordinates(const Point& point, int side) const {
-    return number(x_.place(point.x), "%.7g") + ' ' +
-           number(-y_.place(point.y + side * point.error), "%.5g");
+    double x = x_.coordinate(point.x), y = y_.coordinate(point.y + side * drawable(point.error));
+    return significant(x, x_.logarithmic ? 7 : x_digits(point.x)) + ' ' +
+           significant(-y, size_.digits);
   }
 
   template <class Words>
@@ -208,11 +271,11 @@ class Panel {
   }
 
   /// Returns the points of a line between values that are not finite.
-  static std::vector<std::vector<Point>> pieces(const Line& line) {
+  std::vector<std::vector<Point>> pieces(const Line& line) const {
     std::vector<std::vector<Point>> all;
     bool goes_on = false;
     for (const Point& point : line.points) {
-      bool finite = is_finite(point);
+      bool finite = is_drawn(chart_, point);
       if (finite && !goes_on) all.emplace_back();
       if (finite) all.back().push_back(point);
       goes_on = finite;
@@ -223,11 +286,11 @@ class Panel {
   void add_dots(const Line& line) {
     if (line.style != LineStyle::dotted && line.style != LineStyle::dots) return;
     for (const Point& point : line.points) {
-      if (!std::isfinite(point.y)) continue;
+      if (!is_drawn(chart_, point)) continue;
       std::string y = percent(1 - y_.share(point.y)), colour = colour_class(line.colour);
-      if (point.spread > 0)
-        add_line("curve " + colour, percent(x_.share(point.x - point.spread)), y,
-                 percent(x_.share(point.x + point.spread)), y);
+      if (double spread = drawable(point.spread); spread > 0)
+        add_line("curve " + colour, percent(x_.share(point.x - spread)), y,
+                 percent(x_.share(point.x + spread)), y);
       svg_.add("<circle class=\"dot ", colour, "\" cx=\"", percent(x_.share(point.x)), "\" cy=\"",
                y, "\" r=\"", line.style == LineStyle::dots ? 4 : 2.2, "\"/>");
     }
@@ -254,17 +317,21 @@ class Panel {
 Drawing drawn(const Chart& chart, const ChartSize& size) { return Panel(chart, size).drawing(); }
 
 std::string sentence_of(const Chart& chart) {
+  Scale scale = scale_of(chart.y, chart, &Point::y);
+  int digits = digits_for(4, scale.reach(), (scale.high / 2 - scale.low / 2) / 50);
   std::string sentence;
   for (const Line& line : chart.lines) {
     std::vector<Point> drawn;
-    std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(drawn), is_finite);
+    std::ranges::copy_if(line.points, std::back_inserter(drawn),
+                         [&](const Point& point) { return is_drawn(chart, point); });
     if (drawn.empty() || !line.named()) continue;
     const Point &first = drawn.front(), &last = drawn.back();
-    auto value = [](const Point& point) {
-      return number(point.y) + (point.error > 0 ? " ± " + number(point.error, "%.2g") : "");
+    auto value = [&](const Point& point) {
+      double error = drawable(point.error);
+      return significant(point.y, digits) + (error > 0 ? " ± " + significant(error, 2) : "");
     };
     sentence += text(sentence.empty() ? "" : "; ", line.name, " goes from ", value(first), " at ",
-                     number(first.x, "%.7g"), " to ", value(last), " at ", number(last.x, "%.7g"));
+                     x_text(first.x), " to ", value(last), " at ", x_text(last.x));
   }
   return sentence.empty() ? "Nothing to draw." : sentence + '.';
 }

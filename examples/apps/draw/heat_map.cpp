@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "fixed.h"
 #include "printable.h"
 
 namespace common {
@@ -44,9 +45,13 @@ double left_room(const HeatMap& map, double cell) {
 
 /// Returns what a page reads of a map, in JSON.
 std::string metadata(const HeatMap& map) {
+  constexpr double most = 1e6;  // limits; a full colour says no more
+  auto thousandths = [&](double value) {
+    return map.limit > 0 ? std::lround(std::clamp(value / map.limit, -most, most) * 1000) : 0;
+  };
   json values = json::array();
   for (double value : map.values)
-    values.push_back(std::isfinite(value) ? json(std::lround(value / map.limit * 1000)) : json());
+    values.push_back(std::isfinite(value) ? json(thousandths(value)) : json());
   json all = {{"values", values},
               {"limit", map.limit},
               {"columns", map.column_count},
@@ -142,11 +147,9 @@ double add_bar(Svg& svg, const HeatMap& map, double width, double top) {
             "\"/>");
   }
   auto number = [&](double place, double value) {
-    char digits[16];
-    std::snprintf(digits, sizeof digits, "%.3g", value);
     svg.words(text("class=\"faint bar-number\" text-anchor=\"middle\" x=\"", place * length,
                    "\" y=\"", top + 20, '"'),
-              digits);
+              significant(value, 3));
   };
   number(0, is_signed ? -map.limit : 0);
   number(0.5, is_signed ? 0 : map.limit / 4);

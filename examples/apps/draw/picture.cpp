@@ -143,7 +143,7 @@ std::string picture_of_charts(const std::string& title, const std::string& descr
 std::string picture_of_maps(const std::string& title,
                             const std::vector<std::vector<AttentionMap>>& lines,
                             const MapAxis& rows, const MapAxis& columns) {
-  size_t longest = std::max(rows.symbols.size(), columns.symbols.size());
+  size_t longest = std::max({size_t{1}, rows.symbols.size(), columns.symbols.size()});
   auto cell = static_cast<double>(std::clamp<size_t>(480 / longest, 12, 24));
   std::vector<std::vector<Drawing>> drawings;
   for (const std::vector<AttentionMap>& line : lines) {

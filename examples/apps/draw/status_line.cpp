@@ -54,7 +54,8 @@ std::string fitted(std::string text, std::optional<double> share, int64_t room) 
 }
 
 std::string clock_time(double seconds) {
-  auto whole = static_cast<long long>(seconds + 0.5);
+  constexpr double longest = 1e15;  // what is longer, or not finite, is no time
+  auto whole = static_cast<long long>(seconds < longest ? seconds + 0.5 : longest);
   char digits[64];
   if (whole < 3600)
     std::snprintf(digits, sizeof digits, "%lld:%02lld", whole / 60, whole % 60);

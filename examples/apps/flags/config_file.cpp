@@ -18,8 +18,8 @@ std::string with_config(const std::string& flags, const std::string& path,
   std::vector<std::string> known;
   for (const auto& [name, value] : merged.items()) known.push_back(name);
   for (const auto& [name, value] : object.items()) {
-    shiftgrad::require(merged.contains(name), path, ": unknown flag ", shiftgrad::shown(name),
-                       did_you_mean(name, known));
+    if (!merged.contains(name))
+      shiftgrad::fail(path, ": unknown flag ", shiftgrad::shown(name), did_you_mean(name, known));
     names.insert(name);
     if (!given.contains(name)) merged[name] = value;
   }

@@ -28,6 +28,8 @@ std::string value_complaint(const Value& value, const Field& field) {
   if constexpr (Number<Value> && !Seed<Value>)
     return range_error(static_cast<double>(value), field.of.range);
   if constexpr (std::is_same_v<Value, std::string>) {
+    // Nobody can type one, and what stands before it would be taken for the whole.
+    if (value.find('\0') != value.npos) return ", expected a text without a zero byte";
     std::string choices = field.choices.empty() ? field.of.unit : field.choices;
     if (choices == "FILE" && value == "-")
       return ", expected the name of a file; standard input is not read here";

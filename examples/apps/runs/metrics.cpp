@@ -16,7 +16,7 @@ namespace {
 
 /// Whether this is a complete line about a step up to `step`.
 bool belongs(const std::string& line, int64_t step) {
-  Json object = Json::parse(line, nullptr, false);
+  auto object = nlohmann::json::parse(line, nullptr, false);
   return object.is_object() && object.contains("step") && object["step"].is_number_integer() &&
          object["step"] <= step;
 }

@@ -1,6 +1,5 @@
 #include "model_file.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "examples/apps/draw/json_text.h"
@@ -26,22 +25,79 @@ ModelFile read_model_file(const std::string& path) {
   return {shiftgrad::read_run_file(path), path};
 }
 
-std::vector<std::pair<std::string, std::string>> settings_of(const std::string& json) {
-  constexpr int deepest = 16;
-  using Json = nlohmann::ordered_json;
-  auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= deepest; };
-  Json object = Json::parse(json, shallow, false);
-  if (!object.is_object()) return {};
-  Json flat = object.flatten();
-  std::vector<std::pair<std::string, std::string>> settings;
-  for (const auto& [path, value] : flat.items()) {
-    std::string name = path.substr(path.empty() ? 0 : 1);
-    std::ranges::replace(name, '/', '.');
-    if (!value.is_null())
-      settings.emplace_back(
-          name, value.is_string() ? bytes_of(value.get<std::string>()) : value.dump());
+namespace {
+
+/// Collects the values of a JSON object as their text arrives. An object of the library that keeps
+/// the order of its keys would take time with their square, and so would names without an end.
+class Settings : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::vector<std::pair<std::string, std::string>> found{};
+  bool is_object = false;
+
+  bool null() override { return next_name(), true; }
+  bool boolean(bool value) override { return add(nlohmann::json(value).dump()); }
+  bool number_integer(int64_t value) override { return add(nlohmann::json(value).dump()); }
+  bool number_unsigned(uint64_t value) override { return add(nlohmann::json(value).dump()); }
+  bool number_float(double value, const std::string&) override {
+    return add(nlohmann::json(value).dump());
   }
-  return settings;
+  bool string(std::string& value) override { return add(bytes_of(value)); }
+  bool binary(nlohmann::json::binary_t&) override { return false; }
+  bool start_object(size_t) override { return begin(false); }
+  bool start_array(size_t) override { return begin(true); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(std::string& key) override {
+    levels_.back().newest = key;
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+
+ private:
+  static constexpr size_t deepest = 16, longest_name = 1000;
+
+  /// An object or a list that is not closed yet.
+  struct Level {
+    bool is_list;
+    std::string prefix;
+    std::string newest{};
+    int64_t count = 0;
+  };
+
+  /// Returns the name of the value that comes next, such as mixer.type. A long one is cut.
+  std::string next_name() {
+    if (levels_.empty() || levels_.size() > deepest) return "";
+    Level& level = levels_.back();
+    std::string part = level.is_list ? std::to_string(level.count++) : level.newest;
+    return (level.prefix + part).substr(0, longest_name);
+  }
+  bool add(const std::string& value) {
+    std::string name = next_name();
+    if (levels_.size() <= deepest) found.emplace_back(name, value);
+    return true;
+  }
+  bool begin(bool is_list) {
+    if (levels_.empty()) is_object = !is_list;
+    levels_.push_back({is_list, levels_.empty() ? "" : next_name() + '.'});
+    return true;
+  }
+  bool end() {
+    levels_.pop_back();
+    return true;
+  }
+
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> settings_of(const std::string& json) {
+  Settings settings;
+  bool is_json = nlohmann::json::sax_parse(json, &settings);
+  return is_json && settings.is_object ? settings.found
+                                       : std::vector<std::pair<std::string, std::string>>();
 }
 
 }  // namespace common

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <iomanip>
 
 #include "core/errors.h"
 
@@ -23,9 +23,8 @@ int digits_of(const std::vector<double>& values) {
 }
 
 std::string number(double value, int digits) {
-  char written[32];
-  std::snprintf(written, sizeof written, "%.*f", digits, value);
-  return std::string(written) == "-0" ? "0" : written;
+  std::string written = text(std::fixed, std::setprecision(digits), value);
+  return written == "-0" ? "0" : written;
 }
 
 /// The number of characters, which in UTF-8 is not that of the bytes.

@@ -1,5 +1,5 @@
-// The charts of <drawn-figure>. The paths of a chart's curves have its values as coordinates, so that a page reads
-// them there, and draws the chart again by a view of it:
+// The charts of <drawn-figure>. The paths of a chart's curves have its values as coordinates, or count them from
+// data-x-origin in units of data-x-unit, so that a page reads them there, and draws the chart again by a view of it:
 //
 //     { low, high,     the part of the x axis that shows, as values; null is all of it
 //       time,          whether times stand in the place of x
@@ -14,7 +14,7 @@ const room = 0.05;  // the share of an axis that stays empty above and below
 const letter = 7.44, beside_ticks = 11, usual_width = 260;  // pixels, as in apps/draw/chart.cpp
 
 export const within = (n, count) => Math.min(Math.max(n, 0), count - 1);
-export const digits = (value) => value === undefined ? '–' : String(Number(value.toPrecision(4)));
+export const digits = (value, count = 4) => value === undefined ? '–' : String(Number(value.toPrecision(count)));
 
 export function svg_element(tag, attributes, text = '') {
   const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -25,19 +25,39 @@ export function svg_element(tag, attributes, text = '') {
 
 const numbers = (text = '') => text.match(/-?\d[-+.\de]*/g)?.map(Number) ?? [];
 const percent = (share) => `${Math.round(1e4 * share) / 100}%`;
-const coordinates = (x, y) => `${Number(x.toPrecision(7))} ${Number((-y).toPrecision(6))}`;
+const coordinates = (x, y) => `${Number(x.toPrecision(12))} ${Number((-y).toPrecision(9))}`;
+const bounded = (value) => Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
 
-/// The part of a line between two values, linear or logarithmic.
+/// `least` digits, and as many more as tell values of this size apart where they differ by a small part of it.
+const digits_for = (least, size, difference) =>
+  Math.min(Math.max(Math.ceil(Math.log10(size / difference)) || 0, least), 17);
+
+/// Whether there is hardly a number between two values, so that an axis has only one.
+const are_one = (low, high) =>
+  high / 2 - low / 2 <= Math.max(1e-12 * Math.max(Math.abs(low), Math.abs(high)), 1e-300);
+
+/// The part of a line between two values, linear or logarithmic. As in apps/draw/chart.cpp, coordinates of values
+/// that hardly differ, or are huge or tiny, count from `origin` in units of `unit`.
 class Scale {
   constructor(low, high, logarithmic) {
     this.place = logarithmic ? Math.log : Number;
     this.value = logarithmic ? Math.exp : Number;
     Object.assign(this, { low, high, logarithmic });
+    const half = this.place(high) / 2 - this.place(low) / 2;
+    const reach = Math.max(Math.abs(this.place(low)), Math.abs(this.place(high)));
+    this.unit = half < 5e-4 || half > 5e7 ? 10 ** Math.floor(Math.log10(half)) : 1;
+    this.origin = reach / 100 > 2 * half ? this.place(low) : 0;
   }
 
-  get range() { return this.place(this.high) - this.place(this.low); }
-  share(value) { return (this.place(value) - this.place(this.low)) / this.range; }
-  at(share) { return this.value(this.place(this.low) + share * this.range); }
+  coordinate(value) { return (this.place(value) - this.origin) / this.unit; }
+  get range() { return this.coordinate(this.high) - this.coordinate(this.low); }
+  get size() { return Math.max(Math.abs(this.low), Math.abs(this.high)); }
+  /// The digits that show a hundredth of the range.
+  get digits() { return digits_for(4, this.size, (this.high / 2 - this.low / 2) / 50); }
+  share(value) { return (this.coordinate(value) - this.coordinate(this.low)) / this.range; }
+  at(share) {
+    return bounded(this.value((this.coordinate(this.low) + share * this.range) * this.unit + this.origin));
+  }
   has(value) { return Math.abs(this.share(value) - 0.5) < 0.5 + 1e-6; }
 
   /// Round values that keep at least this distance, a share of the line: multiples of 1, 2 or 5 times a power of
@@ -54,23 +74,28 @@ class Scale {
     if (this.logarithmic && this.high > 10 * this.low) {
       const first = Math.floor(Math.log10(this.low)), count = Math.ceil(Math.log10(this.high)) - first + 1;
       const powers = Array.from({ length: count }, (_, n) => Number(`1e${first + n}`));
-      return [1, 2, 5].flatMap((factor) => powers.map((power) => factor * power));
+      return [1, 2, 5].flatMap((factor) => powers.map((power) => Number((factor * power).toPrecision(7))));
     }
-    let step = 10 ** Math.floor(Math.log10((this.high - this.low) / most));
-    for (const factor of [2, 2.5, 2]) if ((this.high - this.low) / step > most) step *= factor;
+    const least = this.high / most - this.low / most;
+    let step = 10 ** Math.floor(Math.log10(least));
+    for (const factor of [2, 2.5, 2]) if (least > step) step *= factor;
     const first = Math.ceil(this.low / step - 1e-9), count = Math.floor(this.high / step + 1e-9) - first + 1;
-    return Array.from({ length: count }, (_, n) => Number(((first + n) * step).toPrecision(7)));
+    const kept = digits_for(7, this.size, step / 10);
+    return Array.from({ length: count || 0 }, (_, n) => Number(((first + n) * step).toPrecision(kept)));
   }
 }
 
+/// The least and the greatest value, or Infinity and -Infinity. There may be too many for Math.min(...values).
+const ends_of = (values) => values.reduce(
+  ([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
+
 /// The scale around values.
 function around(values, logarithmic, empty) {
-  const low = values.reduce((least, value) => Math.min(least, value), Infinity);
-  const high = values.reduce((most, value) => Math.max(most, value), -Infinity);
-  if (low > high) return new Scale(1, 2, logarithmic);
-  if (low === high) {
-    const more = Math.abs(low) / 20 || 1;
-    return new Scale(low - more, high + more, logarithmic);
+  const [least, most] = ends_of(values), low = bounded(least), high = bounded(most);
+  if (least > most) return new Scale(1, 2, logarithmic);
+  if (are_one(low, high)) {
+    const size = Math.max(Math.abs(low), Math.abs(high)), more = size > 1e-300 ? size / 20 : 1;
+    return new Scale(bounded(low - more), bounded(high + more), logarithmic);
   }
   const scale = new Scale(low, high, logarithmic);
   return new Scale(scale.at(-empty), scale.at(1 + empty), logarithmic);
@@ -86,15 +111,15 @@ function smoothed(points, count) {
   });
 }
 
-/// Reads a curve; `value` makes a value of a coordinate.
-function curve_of(path, value) {
+/// Reads a curve; x_of and y_of make values of coordinates.
+function curve_of(path, x_of, y_of) {
   const times = numbers(path.dataset.times), errors = numbers(path.dataset.errors), points = [];
   for (const piece of path.getAttribute('d').split('M').slice(1)) {
     const places = numbers(piece);
     for (let n = 0; n < places.length; n += 2) {
       const at = points.length;
       points.push({
-        begins: n === 0, x: value(places[n]), y: -places[n + 1], time: times[at], error: errors[at] ?? 0,
+        begins: n === 0, x: x_of(places[n]), y: y_of(-places[n + 1]), time: times[at], error: errors[at] ?? 0,
       });
     }
   }
@@ -103,7 +128,7 @@ function curve_of(path, value) {
 
 /// A path through points. Where `side` is 1 or -1, along the end of their errors.
 const path_of = (points, x, y, side = 0) => points.map((point, n) => (point.begins || n === 0 ? 'M' : ' ') +
-  coordinates(x.place(point.x), y.place(point.y + side * point.error))).join('');
+  coordinates(x.coordinate(point.x), y.coordinate(bounded(point.y + side * point.error)))).join('');
 
 function band_of(points, x, y) {
   const starts = points.flatMap(({ begins }, n) => begins || n === 0 ? [n] : []);
@@ -117,15 +142,21 @@ function band_of(points, x, y) {
 export class ChartReader {
   #drawn;   // as the library drew it
   #all;     // its curves, as it drew them
-  #x;       // the scale that shows
+  #x;       // the scales that show
+  #y;
+  #x_of;    // makes a value of a coordinate, as the library counted them
+  #y_of;
   #ends;    // the least and the greatest x of the curves
   #title;
 
   constructor(svg) {
     this.svg = svg;
     this.logarithmic = svg.dataset.logarithmic !== undefined;
+    const { xOrigin = 0, xUnit = 1, yOrigin = 0, yUnit = 1 } = svg.querySelector('.curves').dataset;
     const value = this.logarithmic ? Math.exp : Number;
-    this.#all = [...svg.querySelectorAll('.curve')].map((path) => curve_of(path, value));
+    this.#x_of = (coordinate) => value(coordinate * xUnit + Number(xOrigin));
+    this.#y_of = (coordinate) => coordinate * yUnit + Number(yOrigin);
+    this.#all = [...svg.querySelectorAll('.curve')].map((path) => curve_of(path, this.#x_of, this.#y_of));
     this.title = svg.dataset.x || 'x';
     this.#show_whole();
   }
@@ -144,9 +175,9 @@ export class ChartReader {
   }
 
   #show_whole() {
-    const { x, width } = this.svg.querySelector('.curves').viewBox.baseVal;
-    const value = this.logarithmic ? Math.exp : Number;
-    this.#x = new Scale(value(x), value(x + width), this.logarithmic);
+    const { x, y, width, height } = this.svg.querySelector('.curves').viewBox.baseVal;
+    this.#x = new Scale(this.#x_of(x), this.#x_of(x + width), this.logarithmic);
+    this.#y = new Scale(this.#y_of(-y - height), this.#y_of(-y), false);
     this.curves = this.#all;
     this.#title = this.title;
     this.#take_places();
@@ -155,7 +186,7 @@ export class ChartReader {
   /// The ends of the curves, and the places where one that has a name has a point.
   #take_places() {
     const all = this.curves.flatMap(({ points }) => points.map(({ x }) => x));
-    this.#ends = [Math.min(...all), Math.max(...all)];
+    this.#ends = ends_of(all);
     this.named = this.curves.filter(({ name }) => name !== undefined);
     this.places = [...new Set(this.named.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
   }
@@ -171,10 +202,12 @@ export class ChartReader {
       view.smoothing && curve.noisy ? { ...curve, points: smoothed(curve.points, view.smoothing) } : curve);
     const all_x = raw.flatMap(({ points }) => points.map(({ x }) => x));
     const all = around(all_x, log_x, 0);
-    const has_part = view.low !== null && view.low < all.high && view.high > all.low;
+    const has_part =
+      view.low !== null && view.low < all.high && view.high > all.low && !are_one(view.low, view.high);
     const x = this.#x = has_part ? new Scale(view.low, view.high, log_x) : all;
     const seen = [...raw, ...this.curves].flatMap(({ points }) => points.filter((point) => x.has(point.x)));
-    const y = around(seen.flatMap((point) => [point.y - point.error, point.y + point.error]), view.log_y, room);
+    const y = this.#y = around(
+      seen.flatMap((point) => [point.y - point.error, point.y + point.error]), view.log_y, room);
     this.#title = view.time ? this.svg.dataset.time : this.title;
     this.svg.classList.toggle('in-part', has_part);
     this.#draw_curves(raw, x, y);
@@ -190,8 +223,9 @@ export class ChartReader {
   }
 
   #draw_curves(raw, x, y) {
-    this.svg.querySelector('.curves').setAttribute(
-      'viewBox', `${coordinates(x.place(x.low), y.place(y.high))} ${x.range} ${y.range}`);
+    const curves = this.svg.querySelector('.curves');
+    curves.setAttribute('viewBox', `${coordinates(x.coordinate(x.low), y.coordinate(y.high))} ${x.range} ${y.range}`);
+    Object.assign(curves.dataset, { xOrigin: x.origin, xUnit: x.unit, yOrigin: y.origin, yUnit: y.unit });
     for (const [n, path] of [...this.svg.querySelectorAll('.curve')].entries()) {
       const { points } = this.curves[n];
       if (path.previousElementSibling?.classList.contains('band'))
@@ -227,7 +261,7 @@ export class ChartReader {
     const words = [], ticks = this.svg.querySelector('.ticks');
     ticks.replaceChildren();
     const add = (line, text, value) => {
-      words.push(String(Number(value.toPrecision(7))));
+      words.push(String(value));
       ticks.append(svg_element('line', { class: 'grid', ...line }), svg_element('text', text, words.at(-1)));
     };
     for (const value of x.ticks(width / 65, 34 / width)) {
@@ -298,11 +332,12 @@ export class ChartReader {
     [...output.querySelectorAll('span')].forEach((entry, at) => {
       const { name, points } = this.named[at], point = points.findLast(({ x }) => x <= this.places[n]);
       const error = point?.error ? ` ± ${Number(point.error.toPrecision(2))}` : '';
-      entry.textContent = n === null ? name : `${name} ${digits(point?.y)}${error}`;
+      entry.textContent = n === null ? name : `${name} ${digits(point?.y, this.#y.digits)}${error}`;
     });
     if (n === null) return;
     const at = document.createElement('b');
-    at.textContent = `${this.#title} ${digits(this.places[n])}:`;
+    const place = this.places[n];
+    at.textContent = `${this.#title} ${Number.isInteger(place) ? place : digits(place, this.#x.digits)}:`;
     output.prepend(at);
   }
 }
