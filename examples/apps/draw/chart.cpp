@@ -16,7 +16,10 @@ namespace {
 constexpr double largest = std::numeric_limits<double>::max();
 constexpr double smallest = std::numeric_limits<double>::min();
 
-double bounded(double value) { return std::clamp(value, -largest, largest); }
+/// Returns a number that can be written: one beyond all others as the largest, NaN as 0.
+double bounded(double value) {
+  return std::isnan(value) ? 0 : std::clamp(value, -largest, largest);
+}
 
 /// Returns a length beside a point, or 0 where there is none to draw.
 double drawable(double length) { return std::isfinite(length) ? length : 0; }
@@ -59,7 +62,9 @@ struct Scale {
   double coordinate(double value) const { return (place(bounded(value)) - origin) / unit; }
   double range() const { return coordinate(high) - coordinate(low); }
   double share(double value) const { return (coordinate(value) - coordinate(low)) / range(); }
-  bool has(double value) const { return std::abs(share(value) - 0.5) < 0.5 + 1e-9; }
+  bool has(double value) const {
+    return std::isfinite(value) && std::abs(share(value) - 0.5) < 0.5 + 1e-9;
+  }
   /// The largest of its values, without their signs.
   double reach() const { return std::max(std::abs(place(low)), std::abs(place(high))); }
   bool is_ordinary() const { return origin == 0 && unit == 1; }
@@ -288,9 +293,10 @@ class Panel {
     for (const Point& point : line.points) {
       if (!is_drawn(chart_, point)) continue;
       std::string y = percent(1 - y_.share(point.y)), colour = colour_class(line.colour);
-      if (double spread = drawable(point.spread); spread > 0)
-        add_line("curve " + colour, percent(x_.share(point.x - spread)), y,
-                 percent(x_.share(point.x + spread)), y);
+      if (double spread = drawable(point.spread); spread > 0) {
+        auto end = [&](double x) { return percent(std::clamp(x_.share(x), 0.0, 1.0)); };
+        add_line("curve " + colour, end(point.x - spread), y, end(point.x + spread), y);
+      }
       svg_.add("<circle class=\"dot ", colour, "\" cx=\"", percent(x_.share(point.x)), "\" cy=\"",
                y, "\" r=\"", line.style == LineStyle::dots ? 4 : 2.2, "\"/>");
     }

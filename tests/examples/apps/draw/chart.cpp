@@ -1,6 +1,10 @@
 #include "examples/apps/draw/chart.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <random>
+#include <set>
 
 #include "tests/support/refusal.h"
 
@@ -18,6 +22,56 @@ Chart chart_of(const std::vector<Point>& points, LineStyle style = LineStyle::pl
           .x = {.title = "step"},
           .y = {.title = "nats"},
           .lines = {{"run", points, style}}};
+}
+
+constexpr double largest = std::numeric_limits<double>::max();
+
+/// Returns what follows `begin` in a text, up to `end`, wherever it stands.
+std::vector<std::string> all_after(const std::string& text, const std::string& begin,
+                                   char end = '"') {
+  std::vector<std::string> found;
+  for (size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1)) {
+    size_t from = at + begin.size();
+    found.push_back(text.substr(from, text.find(end, from) - from));
+  }
+  return found;
+}
+
+/// Returns the numbers of a text that has nothing else but blanks and M.
+std::vector<double> numbers_in(const std::string& text) {
+  std::vector<double> numbers;
+  for (size_t at = 0; at < text.size();) {
+    at = text.find_first_not_of(" M", at);
+    if (at == text.npos) break;
+    size_t end = std::min(text.find_first_of(" M", at), text.size());
+    numbers.push_back(std::stod(text.substr(at, end - at)));
+    at = end;
+  }
+  return numbers;
+}
+
+/// Returns the coordinates of a chart's only curve: x and y of each point.
+std::vector<double> path_of(const Chart& chart, const ChartSize& size = {}) {
+  return numbers_in(all_after(drawn(chart, size).content, " d=\"").at(0));
+}
+
+/// Returns the names of the y axis's ticks.
+std::vector<std::string> y_ticks_of(const Drawing& drawing) {
+  return all_after(drawing.content, "dy=\"4\" text-anchor=\"end\">", '<');
+}
+
+/// Checks that a drawing has only finite numbers, and few ticks, which lie on their axes.
+void check_sound(const Drawing& drawing, const std::string& sentence) {
+  for (const std::string& text : {drawing.content, drawing.label, drawing.attributes, sentence})
+    for (const char* wrong : {"inf", "nan"}) CHECK(text.find(wrong) == text.npos);
+  std::vector<std::string> grid = all_after(drawing.content, "<line class=\"grid\" x1=\"");
+  CHECK(grid.size() <= 40);
+  for (const char* side : {"cx=\"", "x1=\"", "y1=\""})
+    for (const std::string& share : all_after(drawing.content, side)) {
+      double percent = std::stod(share);
+      CHECK(-0.01 <= percent);
+      CHECK(percent <= 100.01);
+    }
 }
 
 }  // namespace
@@ -84,8 +138,9 @@ TEST_CASE("chart: a page has the times of a curve's points, where their axis has
   CHECK_FALSE(draws_chart(drawn(chart, {}), "data-times"));
   chart.time_title = "minutes";
   chart.lines[0].noisy = true;
-  CHECK(draws_chart(drawn(chart, {}), "<path class=\"curve c0 noisy\" data-name=\"run\" "
-                                      "data-times=\"0.5 1.25\" d=\"M1 -4 2 -3\"/>"));
+  CHECK(draws_chart(drawn(chart, {}),
+                    "<path class=\"curve c0 noisy\" data-name=\"run\" "
+                    "data-times=\"0.5 1.25\" d=\"M1 -4 2 -3\"/>"));
   CHECK(drawn(chart, {}).attributes.find(" data-time=\"minutes\"") != std::string::npos);
 }
 
@@ -101,4 +156,104 @@ TEST_CASE("chart: pale lines have no name to read, and names are only names") {
 TEST_CASE("chart: without points there is a plane, and nothing on it") {
   CHECK(drawn({}, {}).label == "Nothing to draw.");
   CHECK(draws_chart(drawn({}, {}), "viewBox=\"-1 -1 2 2\""));
+}
+
+TEST_CASE("chart: values that hardly differ are one where no axis can tell them apart") {
+  for (double value : {0.3, 3e9, -3e9, 3e-299, 3e300}) {
+    double next = std::nextafter(value, largest);
+    Drawing drawing = drawn(chart_of({{1, value}, {2, next}}), {});
+    Drawing single = drawn(chart_of({{1, value}, {2, value}}), {});
+    CHECK(all_after(drawing.content, "viewBox=\"") == all_after(single.content, "viewBox=\""));
+    std::vector<double> path = path_of(chart_of({{1, value}, {2, next}}));
+    CHECK(path[1] == path[3]);
+  }
+}
+
+TEST_CASE("chart: coordinates tell apart what an axis does") {
+  std::vector<double> path = path_of(chart_of({{1, 1.469211}, {2, 1.469214}, {3, 1.469217}}));
+  CHECK(path == std::vector<double>{1, 0, 2, -3, 3, -6});
+  CHECK(draws_chart(drawn(chart_of({{1, 1.469211}, {3, 1.469217}}), {}),
+                    "data-y-origin=\"1.469211\" data-y-unit=\"1e-06\""));
+  CHECK(sentence_of(chart_of({{1, 1.469211}, {3, 1.469217}})) ==
+        "run goes from 1.469211 at 1 to 1.469217 at 3.");
+  // A slope of a millionth has no steps.
+  Chart slope = chart_of({});
+  for (int n = 0; n < 1000; ++n) slope.lines[0].points.push_back({double(n), 2 + 1e-6 * n});
+  path = path_of(slope);
+  for (size_t n = 1; n < 1000; ++n)
+    CHECK(path[2 * n - 1] - path[2 * n + 1] == doctest::Approx(1e-6).epsilon(0.01));
+}
+
+TEST_CASE("chart: each number of steps has a place of its own") {
+  CHECK(path_of(chart_of({{0, 1}, {12345678, 2}, {12345680, 3}})) ==
+        std::vector<double>{0, -1, 12345678, -2, 12345680, -3});
+  CHECK(path_of(chart_of({{12345678, 2}, {12345680, 3}})) == std::vector<double>{0, -2, 2, -3});
+  CHECK(sentence_of(chart_of({{12345678, 2}, {12345680, 3}})) ==
+        "run goes from 2 at 12345678 to 3 at 12345680.");
+  auto far = static_cast<double>(int64_t{1} << 62);
+  std::vector<double> path = path_of(chart_of({{0, 1}, {far, 2}, {far + 4096, 3}}));
+  CHECK(path[2] < path[4]);
+}
+
+TEST_CASE("chart: a page, which shows parts of a chart, has more digits than a picture") {
+  Chart chart = chart_of({{1, 1.0 / 3}, {2, 3}});
+  CHECK(path_of(chart)[1] == -0.33333);
+  CHECK(path_of(chart, chart_in_page)[1] == -0.3333333);
+}
+
+TEST_CASE("chart: ticks of a narrow axis far from zero have names of their own") {
+  Chart chart = chart_of({{1, 123456789.25}, {2, 123456789.75}});
+  std::vector<std::string> names = y_ticks_of(drawn(chart, {}));
+  CHECK(names.size() >= 3);
+  CHECK(std::set(names.begin(), names.end()).size() == names.size());
+}
+
+TEST_CASE("chart: the largest and the smallest doubles") {
+  Drawing drawing = drawn(chart_of({{1, -largest}, {2, largest}}), {});
+  CHECK(draws_chart(drawing,
+                    "viewBox=\"1 -1.797693 1 3.595386\" data-y-origin=\"0\" "
+                    "data-y-unit=\"1e+308\""));
+  check_sound(drawing, "");
+  // Denormals are too close to zero, and to each other.
+  CHECK(draws_chart(drawn(chart_of({{1, 5e-324}, {2, -1e-310}}), {}), "viewBox=\"1 -1 1 2\""));
+  CHECK(draws_chart(drawn(chart_of({{1, -0.0}, {2, 0}}), {}), "d=\"M1 0 2 0\""));
+}
+
+TEST_CASE("chart: a logarithmic axis leaves out what has no logarithm") {
+  Chart chart = chart_of({{-1, 1}, {0, 2}, {1, 3}, {8, 4}});
+  chart.x.logarithmic = true;
+  CHECK(path_of(chart) == std::vector<double>{0, -3, 2.079442, -4});
+  CHECK(sentence_of(chart) == "run goes from 3 at 1 to 4 at 8.");
+}
+
+TEST_CASE("chart: whatever the values, an end, finite numbers, and ticks on their axes") {
+  std::vector<double> nasty = {0.0, -0.0, 1, -1, 0.3, 1e9, 1e-6, 1e-9, 1469211, 1.469211};
+  for (double value : {5e-324, 1e-310, 2.3e-308, 1e-300, 1e38, 1e300, 1e308, largest, 0x1p53,
+                       0x1p62, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    nasty.push_back(value);
+    nasty.push_back(-value);
+  }
+  std::mt19937 random(1);
+  auto any = [&] {
+    double value = nasty[random() % nasty.size()];
+    return random() % 4 == 0 ? std::nextafter(value, 0) : value;
+  };
+  for (int trial = 0; trial < 4000; ++trial) {
+    CAPTURE(trial);
+    Chart chart{.x = {.title = "step", .logarithmic = random() % 4 == 0, .room = 0.05},
+                .y = {.title = "y", .logarithmic = random() % 4 == 0, .room = 0.05},
+                .time_title = "time"};
+    for (unsigned n = random() % 3; n > 0; --n) {
+      Line line{"run", {}, static_cast<LineStyle>(random() % 4), n, random() % 2 == 0};
+      for (unsigned point = random() % 5; point > 0; --point)
+        line.points.push_back({any(), any(), random() % 2 ? std::abs(any()) : 0,
+                               random() % 2 ? std::abs(any()) : 0, any()});
+      chart.lines.push_back(line);
+    }
+    if (random() % 2) chart.marks.push_back({any(), "mark"});
+    if (random() % 2) chart.right = {"right", random() % 2 ? 1.44 : any()};
+    if (random() % 4 == 0) chart.x.ticks = {{any(), "a"}, {any(), "b"}};
+    if (random() % 4 == 0) chart.x.low = 0, chart.x.high = 1;
+    check_sound(drawn(chart, random() % 2 ? ChartSize{} : chart_in_page), sentence_of(chart));
+  }
 }

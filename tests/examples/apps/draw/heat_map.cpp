@@ -1,6 +1,7 @@
 #include "examples/apps/draw/heat_map.h"
 
 #include <cmath>
+#include <limits>
 
 #include "tests/support/refusal.h"
 
@@ -85,4 +86,16 @@ TEST_CASE("heat map: a page shows the cells of a map with an id again") {
   CHECK(draws_map(drawn(map, 10), "<g class=\"cells\" id=\"layer-0\" "));
   CHECK(cells_again(map, 10) ==
         "<svg aria-hidden=\"true\" viewBox=\"0 0 20 30\"><use href=\"#layer-0\"/></svg>");
+}
+
+TEST_CASE("heat map: values of any size have finite numbers") {
+  constexpr double largest = std::numeric_limits<double>::max();
+  HeatMap map = map_of({largest, -largest, 5e-324, -0.0, std::nan(""), 1e300}, 3);
+  for (double limit : {1.0, 5e-324, 1e308, largest, 0.0}) {
+    map.limit = limit;
+    Drawing drawing = drawn(map, 10);
+    for (const char* wrong : {"inf", "nan"}) CHECK_FALSE(draws_map(drawing, wrong));
+  }
+  map.limit = largest;
+  CHECK(draws_map(drawn(map, 10), "\"values\":[1000,-1000,0,0,null,0]"));
 }

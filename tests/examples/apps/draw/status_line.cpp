@@ -31,3 +31,11 @@ TEST_CASE("fitted: in a narrow terminal the time that is left stays") {
   // No width makes a line that is too long.
   for (int64_t room = 0; room < 100; ++room) CHECK(std::ssize(fitted(training, 0.3, room)) <= room);
 }
+
+TEST_CASE("clock_time: what is no time is a long one") {
+  CHECK(clock_time(59.6) == "1:00");
+  CHECK(clock_time(3661) == "1:01:01");
+  std::string longest = clock_time(1e15);
+  CHECK(clock_time(std::numeric_limits<double>::infinity()) == longest);
+  CHECK(clock_time(1e308) == longest);
+}
