@@ -86,6 +86,38 @@ prints '^counts  +\[3\]  +I64  +3  +1e\+09  +0.8165  +1.732e\+09$'
 prints '^none  +\[1\]  +F64  +1  +nan  +nan  +nan$'
 prints '^total  +28 tensors  +192  +$'
 grep -q -e -nan output && fail "a nan with a sign: $(cat output)"
+# A file is read in time with its size, whatever it has many of: a megabyte each of axes, of tensors, of keys and of
+# objects, and beside many tensors a long name and a long shape. No total is beyond what a number holds.
+python3 - << 'END'
+import json, struct
+def write(path, tensors, data):
+    header = json.dumps(tensors).encode()
+    open(path, "wb").write(struct.pack("<Q", len(header)) + header + data)
+def one(shape, begin, dtype="F32"):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [4 * begin, 4 * begin + 4]}
+def own(config):
+    return {"__metadata__": {"format": "shiftgrad-model-1", "step": "1", "model": json.dumps(config)}, "w": one([1], 0)}
+write("axes.large", {"w": one([1] * 300_000, 0)}, bytes(4))
+many = {f"t{n}": one([1], n) for n in range(15_000)}
+write("tensors.large", many, bytes(60_000))
+few = {f"t{n}": one([1], n) for n in range(5_000)}
+write("wide.large", few | {"n" * 300_000: one([1], 5_000), "w": one([1] * 150_000, 5_001)}, bytes(20_008))
+write("keys.large", own({f"k{n}": n for n in range(70_000)}), bytes(4))
+write("objects.large", own({"list": [{"a": 1}] * 100_000}), bytes(4))
+write("nested.large", own({"k" * 500_000: {f"k{n}": n for n in range(30_000)}}), bytes(4))
+write("most.large", {"a": one([2 ** 62], 0, "I3"), "b": one([2 ** 62], 1, "I3")}, bytes(8))
+END
+for file in *.large; do
+  bounded "$char_lm" inspect "$file" > output 2> errors || fail "inspect $file: $(cat errors)"
+done
+bounded "$char_lm" inspect most.large > output
+prints '^a  +\[4611686018427387904\]  +I3  +4611686018427387904 +$'
+prints '^total  +2 tensors +$'
+bounded "$char_lm" report keys.large --out large.html > output 2> errors ||
+  grep -q 'the report would have' errors || fail "report: $(cat errors)"
+bounded "$char_lm" inspect axes.large > output
+[ "$(wc -c < output)" -lt 10000 ] || fail "a shape of $(wc -c < output) bytes"
+
 # It says what a checkpoint lacks as the other commands do.
 python3 - << 'END'
 import json, struct

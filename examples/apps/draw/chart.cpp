@@ -40,9 +40,9 @@ int x_digits(double value) {
 std::string x_text(double value) { return significant(value, x_digits(value)); }
 
 /// A map from the values of an axis to shares of its length, and to coordinates. These are the
-/// values, or their logarithms. A browser keeps seven digits of a coordinate, and none beyond 1e38,
-/// so where values differ by little, or are huge or tiny, coordinates count from `origin` in units
-/// of `unit`.
+/// values, or their logarithms. A browser keeps seven digits of a coordinate, and draws no
+/// curve that is lower than 1e-6, so where values differ by little, or are huge or tiny,
+/// coordinates count from `origin` in units of `unit`.
 struct Scale {
   double low, high;
   bool logarithmic = false;
@@ -52,7 +52,7 @@ struct Scale {
     constexpr double most_ranges = 100;
     // Half of the range, since all of it may be more than a double can hold.
     double half = place(high) / 2 - place(low) / 2;
-    if (half < 5e-4 || half > 5e7) unit = std::pow(10, std::floor(std::log10(half)));
+    if (half < 5e-6 || half > 5e8) unit = std::pow(10, std::floor(std::log10(half)));
     if (reach() / most_ranges > 2 * half) origin = place(low);
   }
 

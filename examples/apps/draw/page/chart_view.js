@@ -45,7 +45,7 @@ class Scale {
     Object.assign(this, { low, high, logarithmic });
     const half = this.place(high) / 2 - this.place(low) / 2;
     const reach = Math.max(Math.abs(this.place(low)), Math.abs(this.place(high)));
-    this.unit = half < 5e-4 || half > 5e7 ? 10 ** Math.floor(Math.log10(half)) : 1;
+    this.unit = half < 5e-6 || half > 5e8 ? 10 ** Math.floor(Math.log10(half)) : 1;
     this.origin = reach / 100 > 2 * half ? this.place(low) : 0;
   }
 

@@ -62,11 +62,15 @@ def section(text, title):
 
 
 def curves(page, name):
-    """The points of each curve of that name, as (x, y)."""
-    for attributes, _ in page.all("path"):
-        if attributes.get("data-name") == name:
+    """The points of each curve of that name, as (x, y). Coordinates count from an origin in a unit."""
+    for tag, attributes, _ in page.elements:
+        if tag == "svg" and attributes.get("class") == "curves":
+            (x_origin, x_unit), (y_origin, y_unit) = (
+                (float(attributes.get(f"data-{axis}-origin", 0)), float(attributes.get(f"data-{axis}-unit", 1)))
+                for axis in "xy")
+        if tag == "path" and attributes.get("data-name") == name:
             numbers = [float(number) for number in re.findall(r"-?\d[-+.\de]*", attributes["d"])]
-            yield [(x, -y) for x, y in zip(numbers[::2], numbers[1::2])]
+            yield [(x * x_unit + x_origin, -y * y_unit + y_origin) for x, y in zip(numbers[::2], numbers[1::2])]
 
 
 def main():

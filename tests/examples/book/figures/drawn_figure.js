@@ -19,12 +19,15 @@ const curves_of = (figure) => figure.evaluate((one) => {
   return [...one.querySelectorAll('[data-name]:not([d=""])')].map((path) => {
     const [x, y] = path.getAttribute('d').match(/(-?[-+.\de]+) (-?[-+.\de]+)$/).slice(1).map(Number);
     const at = new DOMPoint(x, y).matrixTransform(path.getScreenCTM());
+    const { xOrigin = 0, xUnit = 1, yOrigin = 0, yUnit = 1 } = path.ownerSVGElement.dataset;
+    const said_x = x * xUnit + Number(xOrigin), said_y = -y * yUnit + Number(yOrigin);
+    const { width, height } = path.ownerSVGElement.viewBox.baseVal;
     return {
-      name: path.dataset.name, x, y: -y,
-      seen_x: xs.length > 1 ? scale(xs.sort((a, b) => a[0] - b[0]), place_x)(at.x) : x,
-      seen_y: ys.length > 1 ? scale(ys.sort((a, b) => a[0] - b[0]), place_y)(at.y) : -y,
-      value: place_y === Math.log ? Math.exp(-y) : -y,
-      range_x: path.ownerSVGElement.viewBox.baseVal.width, range_y: path.ownerSVGElement.viewBox.baseVal.height,
+      name: path.dataset.name, x: said_x, y: said_y,
+      seen_x: xs.length > 1 ? scale(xs.sort((a, b) => a[0] - b[0]), place_x)(at.x) : said_x,
+      seen_y: ys.length > 1 ? scale(ys.sort((a, b) => a[0] - b[0]), place_y)(at.y) : said_y,
+      value: place_y === Math.log ? Math.exp(said_y) : said_y,
+      range_x: width * xUnit, range_y: height * yUnit,
       stroke: getComputedStyle(path).stroke,
     };
   });

@@ -55,10 +55,11 @@ async function check_room(page, offend) {
   for (const one of scrolling) offend(`${one} has a scroll bar`);
 }
 
-/// What a chart shows: the ends of its x axis, in the units of its path.
+/// What a chart shows: the ends of its x axis, or their logarithms.
 const part_of = (chart) => chart.locator('.curves').evaluate((one) => {
   const [x, , width] = one.getAttribute('viewBox').split(' ').map(Number);
-  return { low: x, high: x + width };
+  const { xOrigin = 0, xUnit = 1 } = one.dataset, place = (coordinate) => coordinate * xUnit + Number(xOrigin);
+  return { low: place(x), high: place(x + width) };
 });
 
 const near = (a, b, range) => Math.abs(a - b) <= 0.01 * range;
