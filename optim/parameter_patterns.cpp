@@ -63,10 +63,6 @@ double factor_of(const std::string& entry) {
   return factor;
 }
 
-bool is_frozen(const std::string& name, const std::string& patterns) {
-  return std::ranges::any_of(split(patterns), [&](auto& one) { return matches(name, one); });
-}
-
 /// Returns the factor of the last entry that matches, 1 without one.
 double scaled(const std::string& name, const std::string& entries) {
   double factor = 1;
@@ -82,6 +78,10 @@ std::string first_of(const std::vector<std::string>& names, const char* has, con
 }
 
 }  // namespace
+
+bool is_frozen(const std::string& name, const std::string& patterns) {
+  return std::ranges::any_of(split(patterns), [&](auto& one) { return matches(name, one); });
+}
 
 std::vector<Parameter> trainable(const std::vector<Parameter>& parameters,
                                  const std::string& patterns, const std::vector<TiedName>& tied) {

@@ -12,6 +12,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Returns whether one of the patterns matches this name.
+bool is_frozen(const std::string& name, const std::string& patterns);
+
 /// Returns the parameters that match none of the patterns. Throws when all of them match.
 std::vector<Parameter> trainable(const std::vector<Parameter>& parameters,
                                  const std::string& patterns,

@@ -9,7 +9,7 @@ seq2seq=$(realpath "$2")
 awk 'BEGIN { for (n = 0; n < 2000; n++) print "line " n * n % 100 }' > text
 vast='--n_layer 1000 --n_embd 8192'
 # shellcheck disable=SC2086
-refuses '^char_lm: the weights alone need more than [0-9.]* GB of memory, and this process may have [0-9.]* GB' \
+refuses 'char_lm: the weights alone need more than ' \
   train --data text --out_dir vast $vast
 [ ! -e vast ] || fail 'a training that cannot fit made its folder'
 status=0
@@ -19,8 +19,8 @@ status=0
 grep -q '^seq2seq: the weights alone need more than .* this process may have' errors || fail "seq2seq: $(cat errors)"
 [ ! -e vast ] || fail 'a training that cannot fit made its folder'
 runs --version
-prints '^threads: [0-9]* by default ([0-9]* CPUs, .*)$' --version
-prints '^memory: [0-9.]* GB$' --version
+prints '^threads: [0-9]* by default \([0-9]* CPUs, .*\)$'
+prints '^memory: [0-9.]* GB$'
 
 # --- A cgroup with a quota, and one with a limit of memory, of either version.
 group=shiftgrad_test_$$
@@ -62,12 +62,12 @@ printf '#!/bin/sh\necho $$ > %s/cgroup.procs\nexec %s "$@"\n' "$memory" "$char_l
 chmod +x limited
 char_lm=$PWD/limited
 # shellcheck disable=SC2086
-refuses '^char_lm: the training needs at least [0-9.]* GB of memory, .* and this process may have 0.315 GB' \
+refuses 'and this process may have 0.315 GB (the machine' \
   train --data text --out_dir large $large
 [ ! -e large ] || fail 'a training that cannot fit made its folder'
 # shellcheck disable=SC2086
 runs train --data text --out_dir small $tiny
 runs --version
-prints '^memory: 0.315 GB$' --version
+prints '^memory: 0.315 GB$'
 
 [ "$failures" = 0 ]

@@ -235,7 +235,8 @@ refuses_config 'training flag "seed" is -1' '{"seed": -1}'
 refuses_config 'training flag "threads" is 4294967297' '{"threads": 4294967297}'
 refuses_config 'training flag "window" is "wide"' '{"window": "wide"}'
 refuses_config 'training flag "data" is "text\u0000zzz", expected a text without a zero byte' '{"data": "text\u0000zzz"}'
-refuses_config 'training flag "out_dir" is "plain\u0000", expected a text' '{"out_dir": "plain\u0000"}'
+echo '{"data": "text", "out_dir": "plain\u0000"}' > zero.json
+refuses 'zero.json: training flag "out_dir" is "plain\u0000", expected a text' train --config zero.json
 refuses_config 'not a JSON object' '[]'
 refuses_config 'not JSON' '{"n_layer": 1'
 refuses '--batch_size 4: must stay' train --config config.json --resume --out_dir large

@@ -30,8 +30,9 @@ void check_memory(const TrainFlags& flags, const shiftgrad::LanguageModel& model
       static_cast<double>(trainer.batch_size / peers) * static_cast<double>(trainer.block_size);
   auto per_token = static_cast<double>(model.config.vocab_size + traits.n_layer * traits.d_model);
   int moments = trainer.optimizer != shiftgrad::OptimizerType::sgd ? 2 : trainer.momentum > 0;
-  std::vector<shiftgrad::Parameter> all = parameters(model);
-  common::require_memory(all, trainable(all, trainer.freeze), moments, tokens * per_token);
+  std::vector<shiftgrad::Parameter> all = parameters(model), learning = all;
+  std::erase_if(learning, [&](auto& one) { return shiftgrad::is_frozen(one.name, trainer.freeze); });
+  common::require_memory(all, learning, moments, tokens * per_token);
 }
 
 shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) {
