@@ -12,9 +12,9 @@ namespace shiftgrad {
 template <class T>
 struct Array {
   /// The size of each axis.
-  Dims shape;
+  Dims shape{};
   /// The values, as many as the shape says.
-  std::vector<T> values;
+  std::vector<T> values{};
 };
 
 /// Throws an error that names `operation` unless there are as many values as the shape says.

@@ -18,9 +18,9 @@ namespace shiftgrad {
 /// shape. They and `Tensor::view` refuse a layout that `check` does.
 struct Layout {
   /// The size of each axis.
-  Dims shape;
+  Dims shape{};
   /// How many elements lie between neighbours on each axis.
-  Dims strides;
+  Dims strides{};
   /// Where the element with the index 0, …, 0 lies.
   int64_t offset = 0;
 

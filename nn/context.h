@@ -75,7 +75,7 @@ struct Context {
 /// The tokens [B, S, C] that cross-attention attends to, and the context in which it does.
 struct Source {
   /// The encoder's output.
-  Tensor output;
+  Tensor output{};
   /// The call's context for the source, with its padding.
   Context context{};
 };

@@ -21,11 +21,11 @@ enum class Decay { no, yes };
 /// A handle on one parameter, under its full name: "blocks.0.mixer.qkv.weight".
 struct Parameter {
   /// The name, from the module down.
-  std::string name;
+  std::string name{};
   /// The parameter itself.
-  Tensor value;
+  Tensor value{};
   /// Whether weight decay acts on it.
-  Decay decay;
+  Decay decay = Decay::no;
 };
 
 struct Module;
@@ -34,9 +34,9 @@ struct Module;
 /// embedding.
 struct TiedName {
   /// The name under which it would be listed if it were not shared.
-  std::string name;
+  std::string name{};
   /// The name of the first owner, under which it is listed.
-  std::string listed_as;
+  std::string listed_as{};
 };
 
 /// Visits a module's members, in the order in which they are listed.

@@ -24,7 +24,7 @@ Tensor weights_of(const Dims& shape, const Mask* mask);
 /// Sequences, each filled up to the length of the longest. Values is Tensor or Tokens.
 template <class Values>
 struct Padded {
-  Values values;                       ///< [B, T, …]
+  Values values{};                     ///< [B, T, …]
   std::shared_ptr<const Mask> mask{};  ///< [B, T], true = padding; null if there is none
 
   /// Returns [B, T, …].

@@ -10,7 +10,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// Returns a row for each distance from K - 1 down to 0, and on to -(T-1) if there is a future
-/// table: [n, H, …] of tables [H, max_positions, …]. The past's rows come in order, then the
+/// table: [n, H, …] of tables [H, max_seq, …]. The past's rows come in order, then the
 /// future's from the nearest on, without its row for δ = 0.
 Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int64_t K) {
   if (!past.defined()) return {};
@@ -26,7 +26,7 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
                                                  Width width, Init values) {
   build(config, width, true, values);
-  int64_t distances = config.max_positions;
+  int64_t distances = config.max_seq;
   window = distances;
   auto embeddings = [&] { return normal_parameter({n_head, distances, d_head}, values); };
   auto bias = [&] { return constant_parameter({n_head, distances}, 0, values); };

@@ -2,11 +2,11 @@
 
 // Relative global attention (Huang et al. 2018, Music Transformer, section 3.4).
 //
-//     score_ij = (q_i·k_j + q_i·E_δ + s_δ) / √D,   E_δ = past_embeddings[max_positions - 1 - δ]
+//     score_ij = (q_i·k_j + q_i·E_δ + s_δ) / √D,   E_δ = past_embeddings[max_seq - 1 - δ]
 //
 // Skewing computes the middle term without a [T, K, D] tensor. In the two-way form, future keys (δ
-// < 0) have tables of their own, also read at row max_positions - 1 - |δ|. Keys with |δ| ≥
-// max_positions are not attended to. s_δ is in past_bias.
+// < 0) have tables of their own, also read at row max_seq - 1 - |δ|. Keys with |δ| ≥
+// max_seq are not attended to. s_δ is in past_bias.
 
 #include "nn/attention.h"
 #include "nn/width.h"
@@ -18,15 +18,15 @@ struct RelativeGlobalAttentionConfig {
   using Layer = struct RelativeGlobalAttention;
   static constexpr const char* type = "relative_global_attention";
   static constexpr KnownModel known{"music_transformer", "an embedding for each distance"};
-  /// Number of distances that are attended to, in each direction. JSON calls it max_seq.
-  int64_t max_positions = 0;
+  /// Number of distances that are attended to, in each direction.
+  int64_t max_seq = 0;
   /// Which keys a query sees. JSON has the opposite of `causal`, `bidirectional`.
   Sight sight{};
   bool relative_bias = true;
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(max_positions,
+    field(max_seq,
           {"max_seq",
            "attend to distances below it only; in models as many as sequences and memory need",
            quantity::tokens, "max_positions"});
@@ -37,7 +37,7 @@ struct RelativeGlobalAttentionConfig {
 
   /// Sets the number of distances unless that is given.
   void fill_defaults(const SequenceLengths& lengths) {
-    if (max_positions == 0) max_positions = lengths.distances;
+    if (max_seq == 0) max_seq = lengths.distances;
   }
   [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
     fill_defaults(lengths);
@@ -46,8 +46,8 @@ struct RelativeGlobalAttentionConfig {
 
 /// Music Transformer's attention, with an embedding of each distance.
 struct RelativeGlobalAttention : Attention {
-  Tensor past_embeddings, future_embeddings;  // [H, max_positions, D]
-  Tensor past_bias, future_bias;              // [H, max_positions]
+  Tensor past_embeddings, future_embeddings;  // [H, max_seq, D]
+  Tensor past_bias, future_bias;              // [H, max_seq]
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.

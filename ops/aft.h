@@ -28,7 +28,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Position biases [G, T, n], n ≥ 0, for G groups of C/G neighbouring channels each.
 struct AftBand {
   /// The biases of the band [G, T, n].
-  Tensor bias;
+  Tensor bias{};
   /// The key at which the band of query 0 begins.
   int64_t start = 0;
   /// How many keys later the band of the next query begins.

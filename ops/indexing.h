@@ -21,9 +21,9 @@ Tokens argmax(const Tensor& x, int64_t axis, bool keepdim = false);
 /// The k greatest elements along an axis, and where they were.
 struct TopK {
   /// The elements.
-  Tensor values;
+  Tensor values{};
   /// Their indices along the axis.
-  Tokens indices;
+  Tokens indices{};
 };
 
 /// Returns the k greatest elements along `axis`, the greatest first; their gradients go where they

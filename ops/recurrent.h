@@ -32,7 +32,7 @@ constexpr int64_t gate_count(RecurrentCell cell) {
 /// What a cell hands on to its next step, [B, T, C] each; only an LSTM has c.
 struct RecurrentState {
   /// The hidden state, and the cell state of LSTM, undefined for others.
-  Tensor h, c;
+  Tensor h{}, c{};
 };
 
 /// One step of a cell. projected p and recurrent u are [B, T, gC] for g gates, `before` is GRU's h

@@ -11,9 +11,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// One term of the score of a masked softmax, such as u·k_j; `scores` broadcasts to [B, H, T, K].
 struct ScoreTerm {
   /// The name by which an editor finds it.
-  std::string name;
+  std::string name{};
   /// The term's values.
-  Tensor scores;
+  Tensor scores{};
 };
 
 /// A function that receives the terms of a score before they are summed, for callers that want to

@@ -16,8 +16,8 @@ namespace shiftgrad {
 
 /// Rows of tokens from a text.
 struct Batch {
-  Tokens inputs;   // [B, E + T], E tokens of the batch before and the new ones
-  Tokens targets;  // [B, T], or [B, L] for a loss over the last L positions of each row
+  Tokens inputs{};   // [B, E + T], E tokens of the batch before and the new ones
+  Tokens targets{};  // [B, T], or [B, L] for a loss over the last L positions of each row
   /// Whether this batch does not continue the one before, so that a model must forget earlier
   /// batches.
   bool starts_over = true;

@@ -14,9 +14,9 @@ struct Moments {
   /// Number of updates so far. A parameter without a gradient is not updated.
   int64_t updates = 0;
   /// SGD's b or Adam's m; undefined for SGD without momentum.
-  Tensor first;
+  Tensor first{};
   /// Adam's v; undefined for SGD.
-  Tensor second;
+  Tensor second{};
 };
 
 /// Applies an update rule to parameters. Weight decay acts only on those with Decay::yes.

@@ -22,18 +22,18 @@ PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> 
     next.back().push_back(ends.end);
     batch.tokens += std::ssize(input);
   }
-  batch.source = padded(sources);
-  batch.inputs.tokens = padded(inputs).tokens;
-  batch.next = padded(next, PairBatch::filled_up).tokens;
+  batch.source = pad(sources);
+  batch.inputs.values = pad(inputs).values;
+  batch.next = pad(next, PairBatch::filled_up).values;
   return batch;
 }
 
 PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end) {
   PairBatch part;
-  part.source.tokens = rows(batch.source.tokens, begin, end);
-  if (batch.source.padding)
-    part.source.padding = std::make_shared<Mask>(rows(*batch.source.padding, begin, end));
-  part.inputs.tokens = rows(batch.inputs.tokens, begin, end);
+  part.source.values = rows(batch.source.values, begin, end);
+  if (batch.source.mask)
+    part.source.mask = std::make_shared<const Mask>(rows(*batch.source.mask, begin, end));
+  part.inputs.values = rows(batch.inputs.values, begin, end);
   part.next = rows(batch.next, begin, end);
   part.tokens =
       std::ssize(part.next.values) - std::ranges::count(part.next.values, PairBatch::filled_up);

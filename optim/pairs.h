@@ -15,7 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// A source and its target, without begin and end.
 struct TokenPair {
   /// The tokens of either side.
-  std::vector<int32_t> source, target;
+  std::vector<int32_t> source{}, target{};
 };
 
 /// The tokens with which every target begins and ends.
@@ -32,10 +32,10 @@ struct PairBatch {
   static constexpr int32_t filled_up = -1;
 
   /// The sources, filled up to the longest.
-  PaddedTokens source;
-  PaddedTokens inputs;  ///< begin, then the target; padding is last, so no mask is needed
-  Tokens next;          ///< the target, then end, then `filled_up`
-  int64_t tokens = 0;   ///< number of tokens in `next` that count
+  Padded<Tokens> source{};
+  Padded<Tokens> inputs{};  ///< begin, then the target; padding is last, so no mask is needed
+  Tokens next{};            ///< the target, then end, then `filled_up`
+  int64_t tokens = 0;       ///< number of tokens in `next` that count
 
   /// Number of pairs.
   int64_t count() const { return next.shape[0]; }

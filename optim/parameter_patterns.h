@@ -32,7 +32,8 @@ std::vector<double> learning_rate_factors(const std::vector<Parameter>& paramete
                                           const std::vector<TiedName>& tied = {});
 
 /// Returns a line for each shared parameter that the patterns of either list treat otherwise than
-/// one of its other names says: "freeze: output.weight is frozen with embedding.weight, tied to it".
+/// one of its other names says: "freeze: output.weight is frozen with embedding.weight, tied to
+/// it".
 std::vector<std::string> tied_notes(const std::vector<TiedName>& tied, const std::string& freeze,
                                     const std::string& lr_scale);
 

@@ -97,6 +97,7 @@
 #include "optim/peers/peer_consistency.h"
 #include "optim/peers/process_group.h"
 #include "optim/random_streams.h"
+#include "optim/rate_function.h"
 #include "optim/schedule.h"
 #include "optim/trainer.h"
 #include "optim/trainer_config.h"

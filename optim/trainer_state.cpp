@@ -12,8 +12,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-void SavedState::exchange(const std::string& name, DType dtype,
-                          std::initializer_list<void*> numbers) {
+void SavedState::exchange(const std::string& name, DType dtype, std::span<void* const> numbers) {
   auto size = static_cast<size_t>(bits_of(dtype) / 8);
   Dims shape{std::ssize(numbers)};
   StoredTensor& tensor = tensors[name];
@@ -32,6 +31,13 @@ void SavedState::exchange(const std::string& name, DType dtype,
       require(!std::isnan(*static_cast<double*>(number)), "tensor ", shown(name),
               ": nan, expected a loss");
   }
+}
+
+void SavedState::operator()(const std::string& name, std::vector<double>& losses) {
+  if (reads_) losses.resize(tensors.at(name).bytes.size() / sizeof(double));
+  std::vector<void*> places;
+  for (double& loss : losses) places.push_back(&loss);
+  exchange(name, DType::f64, places);
 }
 
 void SavedState::operator()(const std::string& name, Tensor& tensor) {
@@ -61,6 +67,13 @@ void TrainerState::visit(SavedState& saved) {
   int64_t due = !saved.reads() && evaluation_due ? 1 : 0;
   if (due == 1 || saved.tensors.contains(evaluation_due_name)) saved(evaluation_due_name, due);
   evaluation_due = due > 0;
+  if (rates) {
+    int64_t is_evaluated = rates->is_evaluated ? 1 : 0;
+    saved("rate.last", rates->learning_rate);
+    saved("rate.losses", rates->losses);
+    saved("rate.is_evaluated", is_evaluated);
+    *rates = {step, rates->learning_rate, std::move(rates->losses), is_evaluated > 0};
+  }
   saved("dropout", random.seed, random.stream, random.counter);
   std::vector<Moments> moments = optimizer.moments();
   for (size_t n = 0; n < moments.size(); ++n) {

@@ -2,17 +2,21 @@
 
 // What a training has to remember between two runs.
 
+#include <array>
 #include <concepts>
-#include <initializer_list>
 #include <limits>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/io/safetensors.h"
 #include "core/random.h"
 #include "nn/module.h"
 #include "optim/optimizer.h"
+#include "optim/rate_function.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -36,8 +40,11 @@ class SavedState {
   requires std::is_arithmetic_v<Number>
   void operator()(const std::string& name, Number& number, More&... more) {
     constexpr DType whole = std::is_signed_v<Number> ? DType::i64 : DType::u64;
-    exchange(name, std::is_integral_v<Number> ? whole : DType::f64, {&number, &more...});
+    exchange(name, std::is_integral_v<Number> ? whole : DType::f64,
+             std::array<void*, 1 + sizeof...(More)>{&number, &more...});
   }
+  /// Losses, of which there may be any number, as F64 [n].
+  void operator()(const std::string& name, std::vector<double>& losses);
   /// A tensor whose shape stays as it is. An undefined tensor is passed over.
   void operator()(const std::string& name, Tensor& tensor);
   /// All parameters of a module, under their names after `name` and a dot. What is read is copied
@@ -48,7 +55,7 @@ class SavedState {
   std::map<std::string, StoredTensor> tensors;
 
  private:
-  void exchange(const std::string& name, DType dtype, std::initializer_list<void*> numbers);
+  void exchange(const std::string& name, DType dtype, std::span<void* const> numbers);
 
   bool reads_ = false;
 };
@@ -75,6 +82,8 @@ struct TrainerState {
   int64_t evaluations_since_best = 0;
   /// Whether the evaluation of this step was due and not made, since the run was stopped in it.
   bool evaluation_due = false;
+  /// What the rate depends on, where it is a function of that.
+  std::optional<RateInput> rates{};
 
   /// Writes or reads
   ///
@@ -82,10 +91,11 @@ struct TrainerState {
   ///     best_loss                F64 [1]
   ///     evaluations_since_best   I64 [1]
   ///     evaluation_due           I64 [1]: 1; there only where it is
-  ///     dropout                  U64 [3]: seed, stream, counter
-  ///     optimizer.updates.NAME   I64 [1] of a parameter
-  ///     optimizer.first.NAME     of its shape, where the update rule has such moments
-  ///     optimizer.second.NAME
+  ///     rate.last                F64 [1]: that of the last update; these three only with a
+  ///     function rate.losses              F64 [n] of the evaluations rate.is_evaluated        I64
+  ///     [1] dropout                  U64 [3]: seed, stream, counter optimizer.updates.NAME   I64
+  ///     [1] of a parameter optimizer.first.NAME     of its shape, where the update rule has such
+  ///     moments optimizer.second.NAME
   void visit(SavedState& saved);
 };
 

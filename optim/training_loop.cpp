@@ -81,7 +81,9 @@ TrainingLoop::TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimi
       listed_(std::move(all)),
       frozen_(frozen(listed_, optimizer)),
       data_(std::move(data)),
-      state_{.random = {config_.seed, random_stream::dropout}, .optimizer = std::move(optimizer)},
+      state_{.random = {config_.seed, random_stream::dropout},
+             .optimizer = std::move(optimizer),
+             .rates = config_.rate ? std::optional(RateInput{}) : std::nullopt},
       gradient_reducer_(peers, state_.optimizer.parameters()) {
   require(config_.batch_size >= peers.size(), "trainer: batch_size ", config_.batch_size, " for ",
           peers.size(), " peers, expected a row for each");
@@ -97,6 +99,13 @@ void TrainingLoop::check_peers() {
   common.check_same(peers_);
 }
 
+void TrainingLoop::note(PeerConsistency& common) const {
+  LoopConfig(config_).fields(common);
+  std::map<std::string, StoredTensor> values;
+  for (const auto& [name, value, decay] : listed_) values[name] = stored(value);
+  common(values);
+}
+
 void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
                             bool last) {
   if (!listed_.empty()) require_listed(tape, listed_);
@@ -105,6 +114,14 @@ void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& object
   tape.backward(objective, Tensor::full({}, static_cast<Scalar>(weight)),
                 last ? start_sums : nullptr);
   loss_ += weight * static_cast<double>(loss.item());
+}
+
+double TrainingLoop::next_rate() const {
+  if (!config_.rate) return config_.schedule.at(state_.step);
+  std::string name = text("trainer: step ", state_.step + 1, ": rate");
+  double rate = in_name_of(name, [&] { return config_.rate(*state_.rates); });
+  require(rate >= 0 && std::isfinite(rate), name, " of ", rate, ", expected at least 0");
+  return rate;
 }
 
 StepReport TrainingLoop::step() {
@@ -116,9 +133,8 @@ StepReport TrainingLoop::step() {
   state_.optimizer.zero_gradients();
   loss_ = 0;
   Context context{.training = true, .random = state_.random};
-  StepReport report{.step = state_.step + 1,
-                    .learning_rate = config_.schedule.at(state_.step),
-                    .tokens = learn(context)};
+  StepReport report{
+      .step = state_.step + 1, .learning_rate = next_rate(), .tokens = learn(context)};
   report.waiting_seconds = gradient_reducer_.finish();
   report.loss = sums(peers_, {loss_})[0];
   report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
@@ -128,17 +144,26 @@ StepReport TrainingLoop::step() {
   state_.optimizer.step(report.learning_rate);
   state_.random = context.random;
   state_.step = report.step;
+  if (state_.rates) {
+    state_.rates->step = report.step;
+    state_.rates->learning_rate = report.learning_rate;
+    state_.rates->is_evaluated = false;
+  }
   state_.evaluation_due = false;
   report.seconds = watch.seconds();
   return report;
 }
 
-EvaluationReport TrainingLoop::evaluate(const EvaluationProgress& progress) {
+EvaluationReport TrainingLoop::evaluation(const EvaluationProgress& progress) {
   auto [train, validation] = in_name_of(text("trainer: evaluation after step ", state_.step),
                                         [&] { return scores(progress); });
   bool best = validation.nats < state_.best_loss;
   if (best) state_.best_loss = validation.nats;
   state_.evaluations_since_best = best ? 0 : state_.evaluations_since_best + 1;
+  if (state_.rates) {
+    state_.rates->losses.push_back(validation.nats);
+    state_.rates->is_evaluated = true;
+  }
   state_.evaluation_due = false;
   return {state_.step, train, validation, best};
 }
@@ -183,7 +208,7 @@ bool TrainingLoop::advance(const TrainerCallbacks& callbacks) try {
     state_.evaluation_due = is_due(config_.eval_interval);
   }
   if (state_.evaluation_due) {
-    EvaluationReport scores = evaluate([&](int64_t done, int64_t total) {
+    EvaluationReport scores = evaluation([&](int64_t done, int64_t total) {
       if (callbacks.on_evaluation_progress) callbacks.on_evaluation_progress(done, total);
       leave_if_asked();
     });

@@ -20,6 +20,7 @@
 #include "optim/peers/gradient_reducer.h"
 #include "optim/peers/peer_consistency.h"
 #include "optim/peers/process_group.h"
+#include "optim/rate_function.h"
 #include "optim/schedule.h"
 #include "optim/trainer_config.h"
 #include "optim/trainer_state.h"
@@ -50,7 +51,7 @@ struct EvaluationReport {
   /// Number of updates made.
   int64_t step = 0;
   /// The scores of the training data and of the validation data.
-  Evaluation train, validation;
+  Evaluation train{}, validation{};
   /// Whether the validation loss is the lowest so far.
   bool best = false;
 };
@@ -76,6 +77,8 @@ struct TrainerCallbacks {
 struct LoopConfig {
   /// The learning rate by step. A decay without an end of its own ends at max_iters.
   Schedule schedule{};
+  /// What gives the learning rate in place of the schedule, unless it is empty.
+  RateFunction rate{};
   int64_t batch_size = 1;
   int64_t max_iters = 2000;
   int64_t eval_interval = 250;
@@ -132,11 +135,11 @@ class TrainingLoop {
   virtual ~TrainingLoop() = default;
 
   /// Makes one update. Throws, and leaves the weights as they were, when the loss or the gradient's
-  /// norm is not finite.
+  /// norm is not finite, or the rate is no number from 0 on.
   StepReport step();
   /// Scores the training data, then the validation data, each with its own progress. Throws when a
   /// loss is not finite.
-  EvaluationReport evaluate(const EvaluationProgress& progress = {});
+  EvaluationReport evaluation(const EvaluationProgress& progress = {});
 
   /// Trains until max_iters or the end of patience, with an evaluation every eval_interval steps
   /// and at the end. It first makes the evaluation in which the run was stopped, if it was.
@@ -177,11 +180,13 @@ class TrainingLoop {
   virtual std::pair<Evaluation, Evaluation> scores(const EvaluationProgress& progress) const = 0;
   /// Writes or reads the place in the data, and whatever else of the task changes from step to
   /// step. What it reads replaces the state only once nothing was refused. Tensors of a memory,
-  /// called memory.0, memory.1, …, may be there or not; all others are there.
-  virtual void visit_state(SavedState& saved) = 0;
-  /// Notes the config and the model, which peers must have in common. An entry comes before those
-  /// whose differences it would explain.
-  virtual void note(PeerConsistency& common) const = 0;
+  /// called memory.0, memory.1, …, may be there or not; all others are there. A task that takes
+  /// the same data in each step has none.
+  virtual void visit_state(SavedState& /*saved*/) {}
+  /// Notes the config and the model, which peers must have in common: unless a task has more to
+  /// say, the loop's settings and all parameters. An entry comes before those whose differences it
+  /// would explain.
+  virtual void note(PeerConsistency& common) const;
 
   /// Adds the gradients of `objective`, and of what is reported as the loss, with the weight of
   /// this peer's rows in the mean over all tokens. After the `last` call of a step the gradients
@@ -202,6 +207,8 @@ class TrainingLoop {
   /// of them, which then is not made.
   bool advance(const TrainerCallbacks& callbacks);
   bool is_due(int64_t interval) const;
+  /// Returns the learning rate of the next update.
+  double next_rate() const;
 
   LoopConfig config_;
   /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.

@@ -27,11 +27,11 @@ namespace shiftgrad {
 /// One tensor as a file stores it.
 struct StoredTensor {
   /// The type of its values.
-  DType dtype;
+  DType dtype{};
   /// The size of each axis.
-  Dims shape;
+  Dims shape{};
   /// The values, row-major and little-endian.
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes{};
 
   bool operator==(const StoredTensor&) const = default;
 };
@@ -39,9 +39,9 @@ struct StoredTensor {
 /// The content of a file.
 struct SafeTensors {
   /// The tensors by name.
-  std::map<std::string, StoredTensor> tensors;
+  std::map<std::string, StoredTensor> tensors{};
   /// The texts of __metadata__ by key.
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> metadata{};
 
   bool operator==(const SafeTensors&) const = default;
 };

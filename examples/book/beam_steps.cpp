@@ -19,7 +19,7 @@ std::vector<Scalar> next_tokens(const EncoderDecoder& model, const Encoded& sour
   target.insert(target.begin(), begin);
   auto n = std::ssize(target);
   Context context;
-  Tensor logits = model.decode(PaddedTokens{{{1, n}, target}}, source, context);  // [1, n, V]
+  Tensor logits = model.decode(Padded<Tokens>{{{1, n}, target}}, source, context);  // [1, n, V]
   return log_softmax(slice(logits, 1, n - 1, n), 2).values();
 }
 
@@ -54,7 +54,7 @@ std::vector<Candidates> beam_steps(const EncoderDecoder& model, const std::vecto
                                    const DecodingOptions& options, const BeamOptions& beam) {
   Tape::Pause constant;
   Context context;
-  Encoded encoded = model.encode(padded({source}), context);
+  Encoded encoded = model.encode(pad({source}), context);
   std::vector<Candidates> steps;
   Candidates kept{{}};
   auto in_progress = [](const BeamCandidate& one) { return !one.ended; };

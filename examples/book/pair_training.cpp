@@ -58,7 +58,7 @@ Json PairTraining::beam_search(const Json& request) const {
                    value_of<double>(request, "length_penalty")};
   std::vector<int32_t> source =
       vocabulary_.encode(value_of<std::string>(request, "source"), "source");
-  auto found = shiftgrad::beam_search(model_, padded({source}), options, beam)[0];
+  auto found = shiftgrad::beam_search(model_, pad({source}), options, beam)[0];
   Json targets = Json::array(), steps = Json::array();
   for (const Hypothesis& one : found)
     targets.push_back({{"text", text_of(one.tokens)},

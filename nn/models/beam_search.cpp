@@ -17,11 +17,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-void check(const EncoderDecoder& model, const PaddedTokens& sources,
+void check(const EncoderDecoder& model, const Padded<Tokens>& sources,
            const DecodingOptions& options) {
-  require(sources.tokens.shape.size() == 2, "decoding: sources of ", sources.tokens.shape,
+  require(sources.values.shape.size() == 2, "decoding: sources of ", sources.values.shape,
           ", expected [B, S]");
-  require_complete("decoding", "the sources", sources.tokens);
+  require_complete("decoding", "the sources", sources.values);
   int64_t V = model.config.target_vocab_size;
   for (auto [name, token] : {std::pair{"begin", options.begin}, {"end", options.end}})
     require(0 <= token && token < V, "decoding: ", name, " ", token, ", expected 0 to ", V - 1);
@@ -58,14 +58,14 @@ using RowLogits = std::function<std::span<const Scalar>(int64_t row)>;
 /// the next tokens of source b's rows, or none once its targets have ended, which they must after
 /// `last`. A source without targets leaves the batch.
 void decode(
-    const EncoderDecoder& model, const PaddedTokens& sources, const DecodingOptions& options,
+    const EncoderDecoder& model, const Padded<Tokens>& sources, const DecodingOptions& options,
     int64_t width,
     const std::function<std::vector<NextToken>(size_t b, const RowLogits&, bool last)>& choose) {
   Tape::Pause constant;
   PackedWeights weights;
   Context context;
   std::unique_ptr<Cache> cache = model.make_cache(model.encode(sources, context));
-  std::vector<size_t> left(static_cast<size_t>(sources.tokens.shape[0]));
+  std::vector<size_t> left(static_cast<size_t>(sources.values.shape[0]));
   std::iota(left.begin(), left.end(), 0);
   int64_t N = saturated_product(std::ssize(left), width);
   std::vector<int32_t> tokens;
@@ -177,14 +177,14 @@ double BeamOptions::best_score(const Hypothesis& beginning, int64_t max_length) 
 }
 
 std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
-                                                 const PaddedTokens& sources,
+                                                 const Padded<Tokens>& sources,
                                                  const DecodingOptions& options,
                                                  const BeamOptions& beam) {
   check(model, sources, options);
   Within within{"beam_search"};
   within(range::one_or_more, "width", beam.width);
   within(range::rate, "length_penalty", beam.length_penalty);
-  std::vector<Beam> beams(static_cast<size_t>(sources.tokens.shape[0]),
+  std::vector<Beam> beams(static_cast<size_t>(sources.values.shape[0]),
                           Beam{beam, options.max_length});
   auto search = [&] {
     decode(model, sources, options, beam.width, [&](size_t b, const RowLogits& logits, bool last) {
@@ -197,12 +197,12 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
   return results;
 }
 
-std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const PaddedTokens& sources,
+std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const Padded<Tokens>& sources,
                                        const DecodingOptions& options, const Sampling& sampling,
                                        uint64_t seed, uint64_t first_stream) {
   check(model, sources, options);
   check(sampling);
-  std::vector<Hypothesis> results(static_cast<size_t>(sources.tokens.shape[0]), {{options.begin}});
+  std::vector<Hypothesis> results(static_cast<size_t>(sources.values.shape[0]), {{options.begin}});
   std::vector<Random> random;
   for (size_t b = 0; b < results.size(); ++b) random.push_back({seed, first_stream + b});
   decode(model, sources, options, 1,

@@ -31,7 +31,7 @@ struct DecodingOptions {
 /// A complete target.
 struct Hypothesis {
   /// The target's tokens, without begin and end.
-  std::vector<int32_t> tokens;
+  std::vector<int32_t> tokens{};
   /// Sum of log P over the tokens and the end, in nats.
   double log_probability = 0;
 };
@@ -60,7 +60,7 @@ struct BeamOptions {
 /// when an option is out of range, when the model does not have a token, and when a target could be
 /// longer than the model allows.
 std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
-                                                 const PaddedTokens& sources,
+                                                 const Padded<Tokens>& sources,
                                                  const DecodingOptions& options,
                                                  const BeamOptions& beam);
 
@@ -68,7 +68,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
 /// sees the target with its begin. Equal seeds give equal targets: source b of the batch draws from
 /// stream `first_stream` + b. A temperature of 0 takes the likeliest tokens. Throws as beam_search
 /// does.
-std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const PaddedTokens& sources,
+std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const Padded<Tokens>& sources,
                                        const DecodingOptions& options, const Sampling& sampling,
                                        uint64_t seed = 0, uint64_t first_stream = 0);
 

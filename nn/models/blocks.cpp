@@ -57,8 +57,7 @@ void Blocks::tie_position_biases() {
     for (const auto& block : layers) {
       std::vector<Parameter> own = parameters(*block);
       auto found = std::ranges::find(own, own_name, &Parameter::name);
-      require(found != own.end(), name,
-              ": tie_position_biases for blocks without ", own_name,
+      require(found != own.end(), name, ": tie_position_biases for blocks without ", own_name,
               ", expected sinusoid transformer_xl_attention with both biases");
       if (!shared->defined()) *shared = found->value;
       *parameter_places(*block)[found - own.begin()] = *shared;

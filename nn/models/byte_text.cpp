@@ -7,8 +7,6 @@ std::vector<int32_t> byte_tokens(std::string_view text) {
   return {bytes, bytes + text.size()};
 }
 
-std::string byte_text(const std::vector<int32_t>& tokens) {
-  return {tokens.begin(), tokens.end()};
-}
+std::string byte_text(const std::vector<int32_t>& tokens) { return {tokens.begin(), tokens.end()}; }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,7 +1,7 @@
 #pragma once
 
-// A checkpoint is a language model that can be made anew from its file alone (nn/models/run_file.h).
-// The metadata are
+// A checkpoint is a language model that can be made anew from its file alone
+// (nn/models/run_file.h). The metadata are
 //
 //     format       "shiftgrad-1"
 //     model        the LanguageModelConfig as JSON, with `own_mixer` where the mixer is the
@@ -23,17 +23,17 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// A language model with its vocabulary, as its file has it.
 struct Checkpoint {
   /// The config from which the model is made.
-  LanguageModelConfig model;
+  LanguageModelConfig model{};
   /// The vocabulary: token n stands for vocabulary[n], which is a byte or a code point, as
   /// `training` says. `vocabulary_of` makes a Vocabulary of it.
-  std::vector<int32_t> vocabulary;
+  std::vector<int32_t> vocabulary{};
   /// The numbers of the run, and what resuming it needs.
   RunState state{};
   /// Flags of the training as a JSON object. Its content is up to the program, except for `vocab`,
   /// which says what the vocabulary consists of: bytes, all_bytes or characters.
   std::string training = "{}";
   /// The parameters by name.
-  std::map<std::string, StoredTensor> weights;
+  std::map<std::string, StoredTensor> weights{};
 };
 
 /// Writes the whole file, or leaves the old file and throws one line that begins with the path.

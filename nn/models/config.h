@@ -44,9 +44,9 @@ std::variant<Configs..., More...> with_more(const std::variant<Configs...>&, con
 using SizedMixerConfig = decltype(all_sized(MixerConfig()));
 
 /// The config of a mixer or of a block, with its width.
-using LayerConfig = decltype(with_more(SizedMixerConfig(), Sized<TransformerBlockConfig>(),
-                                       Sized<RTransformerBlockConfig>(),
-                                       Sized<EncoderDecoderBlockConfig>()));
+using LayerConfig =
+    decltype(with_more(SizedMixerConfig(), Sized<TransformerBlockConfig>(),
+                       Sized<RTransformerBlockConfig>(), Sized<EncoderDecoderBlockConfig>()));
 
 /// The config of anything that a file or a program may ask for by name.
 using AnyConfig = decltype(with_more(LayerConfig(), LanguageModelConfig(), EncoderDecoderConfig(),

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/errors.h"
-#include "nn/padded.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -15,11 +14,6 @@ struct DecoderCache : CacheOf<DecoderCache, Caches> {
 };
 
 }  // namespace
-
-PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t fill) {
-  auto [values, mask] = pad(sequences, fill);
-  return {std::move(values), std::move(mask)};
-}
 
 EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Init values) : config(model) {
   name = config.type;
@@ -44,15 +38,15 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Init values) :
   output = output_layer(target_embedding, config.tie_embedding, values);
 }
 
-Encoded EncoderDecoder::encode(const PaddedTokens& source, Context& context) const {
+Encoded EncoderDecoder::encode(const Padded<Tokens>& source, Context& context) const {
   context.refuse_masks(config.type);
-  Context own = context.with_padding(source.padding);
-  return {encoder(source_embedding(source.tokens, 0, own), own), source.padding};
+  Context own = context.with_padding(source.mask);
+  return {encoder(source_embedding(source.values, 0, own), own), source.mask};
 }
 
-Tensor EncoderDecoder::decode(const PaddedTokens& targets, const Encoded& source, Context& context,
-                              const ProbabilityRecorder& alignments) const {
-  int64_t B = targets.tokens.shape.empty() ? 0 : targets.tokens.shape[0];
+Tensor EncoderDecoder::decode(const Padded<Tokens>& targets, const Encoded& source,
+                              Context& context, const ProbabilityRecorder& alignments) const {
+  int64_t B = targets.values.shape.empty() ? 0 : targets.values.shape[0];
   require(B == source.output.size(0), config.type, ": ", B, " targets for ", source.output.size(0),
           " sources");
   return logits(targets, source, nullptr, context, alignments);
@@ -72,14 +66,14 @@ Tensor EncoderDecoder::decode(const Tokens& targets, Cache& cache, Context& cont
   });
 }
 
-Tensor EncoderDecoder::logits(const PaddedTokens& targets, const Encoded& source, Caches* caches,
+Tensor EncoderDecoder::logits(const Padded<Tokens>& targets, const Encoded& source, Caches* caches,
                               Context& context, const ProbabilityRecorder& alignments) const {
   context.refuse_masks(config.type);
-  Context own = context.with_padding(targets.padding);
+  Context own = context.with_padding(targets.mask);
   Source given{source.output, context.with_padding(source.padding)};
   given.context.recorder = alignments;
   own.source = &given;
-  Tensor x = target_embedding(targets.tokens, caches ? caches->position : 0, own);  // [N, T, C]
+  Tensor x = target_embedding(targets.values, caches ? caches->position : 0, own);  // [N, T, C]
   Tensor y = caches ? decoder.step(x, *caches, own) : decoder(x, own);
   return output(own.drop(y, config.dropout));  // [N, T, V]
 }

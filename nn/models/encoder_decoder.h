@@ -20,6 +20,7 @@
 #include "core/array.h"
 #include "nn/models/blocks.h"
 #include "nn/models/token_embedding.h"
+#include "nn/padded.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -84,18 +85,9 @@ struct EncoderDecoderConfig {
   }
 };
 
-/// Sequences of unequal length side by side.
-struct PaddedTokens {
-  Tokens tokens;                          ///< [B, T]
-  std::shared_ptr<const Mask> padding{};  ///< [B, T], true = padding; null if there is none
-};
-
-/// Returns the sequences, each padded with `fill` to the length of the longest, and to at least 1.
-PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t fill = 0);
-
 /// What a decoder attends to.
 struct Encoded {
-  Tensor output;                          ///< [B, S, C]
+  Tensor output{};                        ///< [B, S, C]
   std::shared_ptr<const Mask> padding{};  ///< [B, S], or null
 };
 
@@ -113,17 +105,17 @@ struct EncoderDecoder : StatefulModule {
 
   /// Encodes the source [B, S, C]. Padding is hidden from all attention, so its content changes no
   /// bit of the rest.
-  Encoded encode(const PaddedTokens& source, Context& context) const;
+  Encoded encode(const Padded<Tokens>& source, Context& context) const;
 
   /// Returns the logits [B, T, V] for targets [B, T] and their sources; the logits at i are those
   /// of the token after i. Padding at the end needs no mask, since no earlier token sees it.
   /// `alignments`, if given, receives each block's cross-attention [B, H, T, S]. The context's
   /// recorder receives all other attention.
-  Tensor decode(const PaddedTokens& targets, const Encoded& source, Context& context,
+  Tensor decode(const Padded<Tokens>& targets, const Encoded& source, Context& context,
                 const ProbabilityRecorder& alignments = {}) const;
 
   /// Encodes the source and decodes the targets.
-  Tensor operator()(const PaddedTokens& source, const PaddedTokens& targets,
+  Tensor operator()(const Padded<Tokens>& source, const Padded<Tokens>& targets,
                     Context& context) const {
     return decode(targets, encode(source, context), context);
   }
@@ -153,7 +145,7 @@ struct EncoderDecoder : StatefulModule {
   void visit(Visitor& visitor) const override;
 
  private:
-  Tensor logits(const PaddedTokens& targets, const Encoded& source, Caches* caches,
+  Tensor logits(const Padded<Tokens>& targets, const Encoded& source, Caches* caches,
                 Context& context, const ProbabilityRecorder& alignments) const;
 };
 

@@ -39,9 +39,9 @@ struct RunState {
 /// The content of a file without the state of the run: weights, and metadata to use them.
 struct RunFile {
   /// The parameters by name.
-  std::map<std::string, StoredTensor> weights;
+  std::map<std::string, StoredTensor> weights{};
   /// What the file says besides, by key.
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> metadata{};
   /// The numbers of the run, and what resuming it needs.
   RunState state{};
 

@@ -31,14 +31,11 @@ double attention(const Size& s, int products) {
 /// A projection of each token and window - 1 products of hidden states.
 double local_rnn(const Size& s, int64_t gates) { return 7 * projections(s, gates); }
 
-MixerConfig local_rnn_of(RecurrentCell cell) {
-  return LocalRnnConfig{.window = 7, .cell = cell};
-}
+MixerConfig local_rnn_of(RecurrentCell cell) { return LocalRnnConfig{.window = 7, .cell = cell}; }
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> list = {
-      {"attention",
-       [](int64_t) -> MixerConfig { return MultiHeadAttentionConfig{}; },
+      {"attention", [](int64_t) -> MixerConfig { return MultiHeadAttentionConfig{}; },
        [](const Size& s) { return attention(s, 2); }},
       {"labml",
        [](int64_t T) -> MixerConfig {
@@ -46,32 +43,22 @@ const std::vector<Row>& rows() {
        },
        [](const Size& s) { return attention(s, 3); }},
       {"music",
-       [](int64_t T) -> MixerConfig {
-         return RelativeGlobalAttentionConfig{.max_positions = T};
-       },
+       [](int64_t T) -> MixerConfig { return RelativeGlobalAttentionConfig{.max_seq = T}; },
        [](const Size& s) { return attention(s, 3); }},
-      {"shaw k16",
-       [](int64_t) -> MixerConfig {
-         return ShawAttentionConfig{.max_distance = 16};
-       },
+      {"shaw k16", [](int64_t) -> MixerConfig { return ShawAttentionConfig{.max_distance = 16}; },
        [](const Size& s) { return attention(s, 2); }},
       {"aft full",
-       [](int64_t T) -> MixerConfig {
-         return AftConfig{.form = AftForm::full, .max_len = T};
-       },
+       [](int64_t T) -> MixerConfig { return AftConfig{.form = AftForm::full, .max_len = T}; },
        [](const Size& s) { return attention(s, 2); }},
       {"aft full r64",
        [](int64_t T) -> MixerConfig {
          return AftConfig{.form = AftForm::full, .max_len = T, .factor_rank = 64};
        },
        [](const Size& s) { return attention(s, 2); }},
-      {"aft simple",
-       [](int64_t) -> MixerConfig { return AftConfig{.form = AftForm::simple}; },
+      {"aft simple", [](int64_t) -> MixerConfig { return AftConfig{.form = AftForm::simple}; },
        [](const Size& s) { return projections(s, 4); }},
       {"aft conv s11",
-       [](int64_t) -> MixerConfig {
-         return AftConfig{.form = AftForm::conv, .window = 11};
-       },
+       [](int64_t) -> MixerConfig { return AftConfig{.form = AftForm::conv, .window = 11}; },
        [](const Size& s) { return projections(s, 3); }},
       {"aft local s32",
        [](int64_t T) -> MixerConfig {
@@ -80,8 +67,7 @@ const std::vector<Row>& rows() {
        [](const Size& s) { return projections(s, 4); }},
       {"aft local s32 r64",
        [](int64_t T) -> MixerConfig {
-         return AftConfig{
-             .form = AftForm::local, .max_len = T, .window = 32, .factor_rank = 64};
+         return AftConfig{.form = AftForm::local, .max_len = T, .window = 32, .factor_rank = 64};
        },
        [](const Size& s) { return projections(s, 4); }},
       {"local_rnn s7 rnn", [](int64_t) { return local_rnn_of(RecurrentCell::rnn); },

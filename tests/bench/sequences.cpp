@@ -62,7 +62,7 @@ Result decoding(int runs) {
   std::vector<std::vector<int32_t>> sources;
   for (int64_t n = 0; n < B; ++n) sources.push_back(sequence(random));
   DecodingOptions options{.begin = ends.begin, .end = ends.end, .max_length = length};
-  Result result = timed(runs, [&] { beam_search(model, padded(sources), options, {.width = 4}); });
+  Result result = timed(runs, [&] { beam_search(model, pad(sources), options, {.width = 4}); });
   result.tokens = static_cast<double>(B * length);
   return result;
 }

@@ -47,7 +47,7 @@ std::vector<Row> rows() {
       {"transformer alibi, memory 128", small_model(alibi), memory},
       {"transformer_xl, memory 128", small_model(TransformerXLAttentionConfig{}), memory},
       {"labml, memory 128", small_model(RelativeMultiHeadAttentionConfig{}), memory},
-      {"music, max_seq 128", small_model(RelativeGlobalAttentionConfig{.max_positions = memory})},
+      {"music, max_seq 128", small_model(RelativeGlobalAttentionConfig{.max_seq = memory})},
       {"shaw k16, memory 128", small_model(ShawAttentionConfig{.max_distance = 16}), memory},
       {"aft simple", small_model(simple)},
       {"aft local s32", small_model(local)},

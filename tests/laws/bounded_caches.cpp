@@ -77,38 +77,33 @@ TEST_CASE("attention in a window costs the same for every token") {
   }
   check_constant_cost(Sized{TransformerXLAttentionConfig{.sight = {.window = 30}}, {4, 2}},
                       unlimited, 29);
-  check_constant_cost(Sized{RelativeGlobalAttentionConfig{.max_positions = 30}, {4, 2}},
-                      unlimited, 29);
+  check_constant_cost(Sized{RelativeGlobalAttentionConfig{.max_seq = 30}, {4, 2}}, unlimited, 29);
 }
 
 TEST_CASE("a limited memory costs the same for every token") {
   for_small_mixers(40, 4, 2, [](const auto& config) { check_constant_cost(config, 25, 25); });
-  check_constant_cost(Sized{TransformerXLAttentionConfig{.clamp_len = 7}, {4, 2}}, 25,
-                      25);
-  check_constant_cost(
-      Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
-                                         .max_positions = 40},
-            {4, 2}},
-      25, 25);
-  check_constant_cost(Sized{AftConfig{.form = AftForm::full, .max_len = 40}, {4}}, 25, 25);
-  check_constant_cost(Sized{AftConfig{.form = AftForm::local, .max_len = 40, .window = 9}, {4}},
+  check_constant_cost(Sized{TransformerXLAttentionConfig{.clamp_len = 7}, {4, 2}}, 25, 25);
+  check_constant_cost(Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                                         .max_positions = 40},
+                            {4, 2}},
                       25, 25);
-  check_constant_cost(Sized{AftConfig{.form = AftForm::simple}, {4}}, 25, 25);
-  check_constant_cost(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {4, 2}}, 25,
+  check_constant_cost(Sized{AftConfig{.form = AftForm::full, .max_len = 40}, {4}}, 25, 25);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::local, .max_len = 40, .window = 9}, {4}}, 25,
                       25);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::simple}, {4}}, 25, 25);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {4, 2}}, 25, 25);
   check_constant_cost(Sized{LocalRnnConfig{.window = 6, .cell = RecurrentCell::gru}, {4}}, 3, 3);
 }
 
 TEST_CASE("a table of positions bounds a cache by itself") {
-  check_constant_cost(
-      Sized{RelativeMultiHeadAttentionConfig{.max_positions = 40}, {4, 2}}, unlimited,
-      40);
+  check_constant_cost(Sized{RelativeMultiHeadAttentionConfig{.max_positions = 40}, {4, 2}},
+                      unlimited, 40);
 }
 
 TEST_CASE("running sums cost the same for every token") {
   check_constant_cost(Sized{AftConfig{.form = AftForm::simple}, {4}}, unlimited, unlimited);
-  check_constant_cost(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {4, 2}},
-                      unlimited, unlimited);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {4, 2}}, unlimited,
+                      unlimited);
   check_constant_cost(
       Sized{AftConfig{.form = AftForm::local, .max_len = steps, .window = 9, .factor_rank = 2},
             {4}},

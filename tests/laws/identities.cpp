@@ -59,8 +59,7 @@ constexpr int64_t N = 12;
 }  // namespace
 
 TEST_CASE("labml's attention is Transformer-XL's with learned tables") {
-  auto labml =
-      make(Sized{RelativeMultiHeadAttentionConfig{.max_positions = 16}, {C, H}}, 23);
+  auto labml = make(Sized{RelativeMultiHeadAttentionConfig{.max_positions = 16}, {C, H}}, 23);
   check_equal(labml, to_transformer_xl(labml));
 }
 
@@ -68,8 +67,7 @@ TEST_CASE("causal Music attention is Transformer-XL's without u") {
   for (int64_t max_seq : {1, 4, 12})
     for (bool relative_bias : {true, false}) {
       auto music = make(
-          Sized{RelativeGlobalAttentionConfig{.max_positions = max_seq,
-                                              .relative_bias = relative_bias},
+          Sized{RelativeGlobalAttentionConfig{.max_seq = max_seq, .relative_bias = relative_bias},
                 {C, H}},
           24);
       check_equal(music, to_transformer_xl(music));
@@ -92,11 +90,10 @@ TEST_CASE("Shaw's attention with keys only is Transformer-XL's, clipped or not")
 
 TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a window") {
   constexpr int64_t rows = 4;
-  Sized config{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
-                                            .max_positions = rows},
-               {C, H}};
-  auto sinusoid =
-      make(Sized{TransformerXLAttentionConfig{.clamp_len = rows - 1}, {C, H}}, 46);
+  Sized config{
+      TransformerXLAttentionConfig{.positions = DistancePositions::learned, .max_positions = rows},
+      {C, H}};
+  auto sinusoid = make(Sized{TransformerXLAttentionConfig{.clamp_len = rows - 1}, {C, H}}, 46);
   auto learned = make(config, 47);
   assign_shared(learned, sinusoid);
   Weights weights(sinusoid);
@@ -133,9 +130,8 @@ TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a
 }
 
 TEST_CASE("biases of queries go into u and s, of keys nowhere, of values into the output's") {
-  Sized config{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
-                                            .max_positions = N,
-                                            .bias = true},
+  Sized config{TransformerXLAttentionConfig{
+                   .positions = DistancePositions::learned, .max_positions = N, .bias = true},
                {C, H}};
   auto biased = make(config, 44), folded = make(config, 45);
   assign_shared(folded, biased);
@@ -160,12 +156,11 @@ TEST_CASE("biases of queries go into u and s, of keys nowhere, of values into th
 
 TEST_CASE("without tables and positions all attention is multi-head attention") {
   auto plain = make(Sized{MultiHeadAttentionConfig{.bias = false}, {C, H}}, 26);
-  auto shaw = make(Sized{ShawAttentionConfig{.max_distance = 2,
-                                             .bias = false,
-                                             .key_positions = false,
-                                             .value_positions = false},
-                         {C, H}},
-                   27);
+  auto shaw = make(
+      Sized{ShawAttentionConfig{
+                .max_distance = 2, .bias = false, .key_positions = false, .value_positions = false},
+            {C, H}},
+      27);
   assign_shared(shaw, plain);
   check_equal(shaw, plain);
   auto xl = make(Sized{TransformerXLAttentionConfig{}, {C, H}}, 28);
@@ -173,11 +168,10 @@ TEST_CASE("without tables and positions all attention is multi-head attention") 
   assign(xl, "content_bias", 0);
   assign(xl, "position.weight", 0);
   check_equal(xl, plain);
-  auto learned = make(
-      Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
-                                         .max_positions = N},
-            {C, H}},
-      22);
+  auto learned = make(Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                                         .max_positions = N},
+                            {C, H}},
+                      22);
   assign_shared(learned, plain);
   for (const char* name : {"content_bias", "position_embeddings", "position_scalar_bias"})
     assign(learned, name, 0);
@@ -200,10 +194,8 @@ TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
   auto narrow = make(config, 33);
   assign_shared(narrow, xl);
   check_equal(narrow, xl);
-  auto music =
-      make(Sized{RelativeGlobalAttentionConfig{.max_positions = N}, {C, H}}, 34);
-  auto wide =
-      make(Sized{RelativeGlobalAttentionConfig{.max_positions = 2 * N}, {C, H}}, 35);
+  auto music = make(Sized{RelativeGlobalAttentionConfig{.max_seq = N}, {C, H}}, 34);
+  auto wide = make(Sized{RelativeGlobalAttentionConfig{.max_seq = 2 * N}, {C, H}}, 35);
   for (const char* name : {"qkv.weight", "qkv.bias", "output.weight", "output.bias"})
     assign(wide, name, Weights(music)[name]);
   Weights weights(music);

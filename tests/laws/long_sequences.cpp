@@ -58,24 +58,19 @@ TEST_CASE("attention over thousands of tokens") {
 }
 
 TEST_CASE("a long table over thousands of tokens") {
-  check_long(
-      Sized{RelativeGlobalAttentionConfig{.max_positions = length / 2}, {channels, 1}});
+  check_long(Sized{RelativeGlobalAttentionConfig{.max_seq = length / 2}, {channels, 1}});
 }
 
 TEST_CASE("AFT over thousands of tokens") {
   for (double size : {1, 30}) {
     CAPTURE(size);
     check_long(Sized{AftConfig{.form = AftForm::simple}, {channels}}, size);
-    check_long(Sized{AftConfig{.form = AftForm::simple, .causal = false}, {channels}}, size,
-               false);
-    check_long(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {channels, 2}},
-               size);
-    check_long(Sized{AftConfig{.form = AftForm::local,
-                               .max_len = length,
-                               .window = 9,
-                               .factor_rank = 2},
-                     {channels}},
-               size);
+    check_long(Sized{AftConfig{.form = AftForm::simple, .causal = false}, {channels}}, size, false);
+    check_long(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {channels, 2}}, size);
+    check_long(
+        Sized{AftConfig{.form = AftForm::local, .max_len = length, .window = 9, .factor_rank = 2},
+              {channels}},
+        size);
   }
   check_long(
       Sized{AftConfig{.form = AftForm::full, .max_len = length, .factor_rank = 1}, {channels}});

@@ -40,9 +40,9 @@ TEST_CASE("own model: it learns, and goes on after a save with the same bits") {
     CAPTURE(batches);
     OwnModel whole = dropping_model();
     Trainer trainer(whole, text, {}, config(batches));
-    double first = trainer.evaluate().train.nats;
+    double first = trainer.evaluation().train.nats;
     trainer.run();
-    CHECK(trainer.evaluate().train.nats < first);
+    CHECK(trainer.evaluation().train.nats < first);
 
     OwnModel begun = dropping_model(), resumed = dropping_model();
     Trainer first_half(begun, text, {}, config(batches));

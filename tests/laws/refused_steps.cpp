@@ -191,7 +191,7 @@ TEST_CASE("a refused step leaves the cache of a model as it was") {
 TEST_CASE("a refused step leaves the cache of a decoder as it was") {
   EncoderDecoder model = small_translator();
   Context plain;
-  Encoded source = model.encode(padded({{1, 2, 3}}), plain);
+  Encoded source = model.encode(pad({{1, 2, 3}}), plain);
   auto begun = [&] {
     std::unique_ptr<Cache> cache = model.make_cache(source);
     model.decode(Tokens{{2, 2}, {1, 2, 2, 1}}, *cache, plain);
@@ -212,8 +212,7 @@ TEST_CASE("a refused step leaves the cache of a decoder as it was") {
 TEST_CASE("a block that refuses a mask of its source leaves the cache as it was") {
   RandomValues random(3);
   Random start;
-  EncoderDecoderBlock block(
-      {{.mixer = MultiHeadAttentionConfig{}, .d_inner = 5}}, {4, 2}, start);
+  EncoderDecoderBlock block({{.mixer = MultiHeadAttentionConfig{}, .d_inner = 5}}, {4, 2}, start);
   randomize(block, random);
   Tensor x = random.tensor({1, 2, 4});
   Source source{random.tensor({1, 3, 4})}, wrong = source;

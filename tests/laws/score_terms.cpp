@@ -67,18 +67,17 @@ TEST_CASE("a score without a term is that of a layer whose parameter is 0") {
         {{"content_bias", {"content_bias"}},
          {"position_bias", {"position_bias"}},
          {"position.weight", {by_distance, "position_bias"}}});
-  check(
-      Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
-                                         .max_positions = T},
-            {6, 2}},
-      {content, by_distance, "content_bias", "position_scores"},
-      {{"position_scalar_bias", {"position_scores"}}, {"position_embeddings", {by_distance}}});
+  check(Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                           .max_positions = T},
+              {6, 2}},
+        {content, by_distance, "content_bias", "position_scores"},
+        {{"position_scalar_bias", {"position_scores"}}, {"position_embeddings", {by_distance}}});
   check(Sized{RelativeMultiHeadAttentionConfig{.max_positions = T}, {6, 2}},
         {content, by_distance, "content_bias", "position_scores"},
         {{"key_pos_bias", {"position_scores"}},
          {"key_pos_embeddings", {by_distance}},
          {"query_pos_bias", {"content_bias"}}});
-  check(Sized{RelativeGlobalAttentionConfig{.max_positions = T}, {6, 2}},
+  check(Sized{RelativeGlobalAttentionConfig{.max_seq = T}, {6, 2}},
         {content, by_distance, "position_scores"},
         {{"past_bias", {"position_scores"}}, {"past_embeddings", {by_distance}}});
   check(Sized{ShawAttentionConfig{.max_distance = 2}, {6, 2}}, {content, by_distance},

@@ -911,14 +911,14 @@ EncoderDecoder small_translator() {
 }  // namespace
 
 TEST_CASE("sizes: of an encoder-decoder, and of what it writes") {
-  const PaddedTokens sources = padded({{1, 2}, {3}, {4, 5}, {2}});
+  const Padded<Tokens> sources = pad({{1, 2}, {3}, {4, 5}, {2}});
   std::vector<Call> calls;
   auto searching = [&](const std::string& name, auto change) {
     calls.push_back({"beam_search " + name, [=](int64_t n) {
                        EncoderDecoder model = small_translator();
                        DecodingOptions options{.begin = 0, .end = 1, .max_length = 5};
                        BeamOptions beam;
-                       PaddedTokens given = sources;
+                       Padded<Tokens> given = sources;
                        change(options, beam, given, n);
                        beam_search(model, given, options, beam);
                      }});
@@ -933,9 +933,9 @@ TEST_CASE("sizes: of an encoder-decoder, and of what it writes") {
   searching("length_penalty",
             [](auto&, auto& beam, auto&, int64_t n) { beam.length_penalty = double(n); });
   searching("begin", [](auto& options, auto&, auto&, int64_t n) { options.begin = as_int(n); });
-  searching("sources", [](auto&, auto&, auto& given, int64_t n) { given.tokens.shape = {n, 2}; });
+  searching("sources", [](auto&, auto&, auto& given, int64_t n) { given.values.shape = {n, 2}; });
   searching("length of sources", [](auto&, auto&, auto& given, int64_t n) {
-    given.tokens.shape = {4, n};
+    given.values.shape = {4, n};
   });
   searching("no sources", [](auto&, auto&, auto& given, int64_t n) {
     given = {Tokens{{0, n}, {}}};
@@ -1035,7 +1035,7 @@ TEST_CASE("sizes: of trainings") {
            if (config.gradient_accumulation_steps > 100) return;
            trainer.step();
            trainer.step();
-           trainer.evaluate();
+           trainer.evaluation();
          }});
   };
   training("batch_size", [](auto& config, int64_t n) { config.batch_size = n; });
@@ -1074,7 +1074,7 @@ TEST_CASE("sizes: of trainings") {
                        change(config, n);
                        PairTrainer trainer(model, pairs, {}, {0, 1}, config);
                        trainer.step();
-                       trainer.evaluate();
+                       trainer.evaluation();
                      }});
   };
   of_pairs("batch_size", [](auto& config, int64_t n) { config.batch_size = n; });

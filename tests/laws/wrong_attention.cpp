@@ -138,7 +138,7 @@ TEST_CASE("a layer without a mask reads the tokens that it is to predict") {
 
 TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice") {
   RandomValues random(66);
-  Sized config{RelativeGlobalAttentionConfig{.max_positions = 8, .sight = {.causal = false}},
+  Sized config{RelativeGlobalAttentionConfig{.max_seq = 8, .sight = {.causal = false}},
                {width_fed, heads_fed}};
   config.relative_bias = false;
   auto layer = random_layer(config, random);
@@ -148,7 +148,7 @@ TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice"
   enum class Form { right, diagonal_twice, query_of_key };
   auto with = [&](Form form) {
     auto score = [&](const Pair& pair) {
-      int64_t delta = pair.delta(), row = config.max_positions - 1 - std::abs(delta);
+      int64_t delta = pair.delta(), row = config.max_seq - 1 - std::abs(delta);
       int64_t asking = form == Form::query_of_key && delta < 0 ? pair.key : pair.query;
       double sum = pair.content();
       for (int64_t d = 0; d < head_width; ++d) {

@@ -61,6 +61,7 @@ TEST_CASE("pad of texts fills up to the longest, and to at least one token") {
   Padded<Tokens> ragged = pad({{1, 2}, {}, {3}}, 7);
   CHECK(ragged.values.shape == Dims{3, 2});
   CHECK(ragged.values.values == std::vector<int32_t>{1, 2, 7, 7, 3, 7});
+  CHECK(ragged.mask->values == std::vector<uint8_t>{0, 0, 1, 1, 0, 1});
   CHECK(ragged.lengths() == std::vector<int64_t>{2, 0, 1});
   CHECK(ragged.weights().shape() == Dims{3, 2});
   CHECK(pad(std::vector<std::vector<int32_t>>(2)).values.shape == Dims{2, 1});

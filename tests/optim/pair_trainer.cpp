@@ -53,16 +53,16 @@ TEST_CASE("a small model learns to turn sequences around, and says so when it wr
                        .learning_rate = 1e-2,
                        .warmup_iters = 20,
                        .label_smoothing = 0.05});
-  double first = trainer.evaluate().validation.nats;
+  double first = trainer.evaluation().validation.nats;
   trainer.run({});
   CHECK(trainer.state().step == 300);
-  double last = trainer.evaluate().validation.nats;
+  double last = trainer.evaluation().validation.nats;
   CHECK(first > 1.5);
   CHECK(last < 0.3);
   std::vector<std::vector<int32_t>> sources;
   for (const TokenPair& pair : validation) sources.push_back(pair.source);
   DecodingOptions options{.begin = reversal_ends.begin, .end = reversal_ends.end, .max_length = 10};
-  auto beams = beam_search(model, padded(sources), options, {});
+  auto beams = beam_search(model, pad(sources), options, {});
   int64_t right = 0;
   for (size_t n = 0; n < validation.size(); ++n)
     right += beams[n].front().tokens == validation[n].target ? 1 : 0;

@@ -23,10 +23,10 @@ TEST_CASE("a batch has begin before each target and end behind it, and no more c
   std::vector<TokenPair> pairs = {{{4, 5}, {3}}, {{5}, {}}, {{4}, {2, 3}}};
   std::vector<int64_t> members = {2, 0};
   PairBatch batch = make_batch(pairs, members, {.begin = 0, .end = 1});
-  CHECK(batch.source.tokens.values == std::vector<int32_t>{4, 0, 4, 5});
-  CHECK(batch.source.padding->values == std::vector<uint8_t>{0, 1, 0, 0});
-  CHECK(batch.inputs.tokens.values == std::vector<int32_t>{0, 2, 3, 0, 3, 0});
-  CHECK_FALSE(batch.inputs.padding);
+  CHECK(batch.source.values.values == std::vector<int32_t>{4, 0, 4, 5});
+  CHECK(batch.source.mask->values == std::vector<uint8_t>{0, 1, 0, 0});
+  CHECK(batch.inputs.values.values == std::vector<int32_t>{0, 2, 3, 0, 3, 0});
+  CHECK_FALSE(batch.inputs.mask);
   CHECK(batch.next.values == std::vector<int32_t>{2, 3, 1, 3, 1, PairBatch::filled_up});
   CHECK(batch.tokens == 5);
 }

@@ -52,7 +52,7 @@ TwentySteps train(const LanguageModelConfig& model_config, const TrainerConfig& 
   TwentySteps outcome;
   for (int n = 0; n < 20; ++n) outcome.losses.push_back(trainer.step().loss);
   outcome.weights = state_dict(model);
-  outcome.validation = trainer.evaluate().validation.nats;
+  outcome.validation = trainer.evaluation().validation.nats;
   return outcome;
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("trainer: learns what can be learnt") {
     trainer.run({.on_step = [&](const StepReport& report) { last = report; }});
     CHECK(last.step == 120);
     CHECK(last.loss < 0.1);
-    CHECK(trainer.evaluate().validation.nats < 0.2);
+    CHECK(trainer.evaluation().validation.nats < 0.2);
   }
 }
 

@@ -122,8 +122,8 @@ TEST_CASE("trainer state: a run in two parts has the bits of one in one piece") 
         Run whole(config), first(config), second(config, 2);
         whole.steps(first_part);
         first.steps(first_part);
-        first.trainer.evaluate();
-        whole.trainer.evaluate();
+        first.trainer.evaluation();
+        whole.trainer.evaluation();
         write_safetensors(path, {first.trainer.saved(), {}});
         load_state_dict(second.model, state_dict(first.model), "first");
         second.trainer.resume(read_safetensors(path).tensors, path);

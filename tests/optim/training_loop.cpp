@@ -14,6 +14,7 @@
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "tests/support/refusal.h"
+#include "tests/support/slope.h"
 #include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
@@ -120,7 +121,7 @@ TEST_CASE("training loop: a loss that is not a number stops it and changes no we
         "the weights are those before this step");
   CHECK(model.embedding.weight.values() == before);
   CHECK(trainer.state().step == 1);
-  CHECK(refusal([&] { trainer.evaluate(); }) ==
+  CHECK(refusal([&] { trainer.evaluation(); }) ==
         "trainer: evaluation after step 1: evaluate: a mean loss of nan nats over 499 tokens, "
         "expected a finite one");
 }
@@ -169,35 +170,6 @@ TEST_CASE("training loop: the end of patience is saved off a save step, too") {
   trainer.run({.on_save = [&] { saves.push_back(trainer.state().step); }});
   CHECK(saves == std::vector<int64_t>{4});
 }
-
-namespace {
-
-/// A training of one's own: y = w x for a w of 3.
-struct Slope : TrainingLoop {
-  Tensor w;
-
-  Slope(const LoopConfig& config, const Tensor& weight, Fingerprint data = {})
-      : TrainingLoop(config, {{"w", weight, Decay::no}},
-                     Optimizer({{"w", weight, Decay::no}}, SGD{}), {{"data", data}}, alone()),
-        w(weight) {}
-
-  int64_t learn(Context&) override {
-    Tape tape;
-    Tensor loss = square(w - 3);
-    backward(tape, loss, loss, 1);
-    return 1;
-  }
-  std::pair<Evaluation, Evaluation> scores(const EvaluationProgress&) const override {
-    double loss = std::abs(static_cast<double>(w.item()) - 3);
-    return {{loss, 1, 1}, {loss, 1, 1}};
-  }
-  void visit_state(SavedState&) override {}
-  void note(PeerConsistency&) const override {}
-};
-
-Tensor slope() { return Tensor::full({}, 1).require_gradient(); }
-
-}  // namespace
 
 TEST_CASE("training loop: a config of one's own is checked, and may leave settings out") {
   auto refused = [](auto change) {
@@ -370,7 +342,7 @@ TEST_CASE("training loop: a step or an evaluation makes up for the one that was 
     if (steps)
       run.trainer.step();
     else
-      run.trainer.evaluate();
+      run.trainer.evaluation();
     CHECK(!run.trainer.state().evaluation_due);
     CHECK(!run.trainer.saved().contains("evaluation_due"));
   }

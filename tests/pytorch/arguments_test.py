@@ -167,9 +167,9 @@ class Arguments(unittest.TestCase):
             self.wrong("generate", name, write, (*whole_numbers, ([1], "[1]")), "a whole number")
         self.wrong("generate", "prompt", write, ((None, "None"), (3, "3"), ([0], "[0]")), "a str, bytes or a torch.Tensor")
         self.refused(ValueError, "generate: prompt [1, 3], expected [T]", lambda: write(prompt=tokens))
-        self.wrong("generate", "stop", write, ((3, "3"), ([0], "[0]")), "a str or bytes, as the prompt is")
+        self.wrong("generate", "stop", write, ((3, "3"), ([0], "[0]")), "a str or bytes, as the prompt is, or a list of several")
         self.wrong("generate", "stop", lambda stop: write(prompt=tokens[0], stop=stop), ((3, "3"), ("a", "'a'")),
-                   "tokens, as the prompt is")
+                   "tokens, as the prompt is, or a list of several")
         self.wrong("generate", "stop", lambda stop: write(prompt=tokens[0], stop=[stop]), whole_numbers, "a whole number")
         self.wrong("save", "path", model.save, ((None, "None"), (3, "3"), (x, "Tensor [2, 3, 4]")), "a path")
         model.vocabulary = "abc"

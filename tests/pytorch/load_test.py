@@ -297,6 +297,7 @@ class Texts(unittest.TestCase):
         self.same("music_transformer", "--length 60 --temperature 0 --mem_len 2", "line", length=60, temperature=0,
                   mem_len=2)
         self.same("music_transformer", "--length 60 --seed 1 --stop e", "line", length=60, seed=1, stop="e")
+        self.same("music_transformer", "--length 60 --seed 1 --stop e", "line", length=60, seed=1, stop=["eee", "e"])
         self.same("music_transformer", "--length 60 --seed 1 --repetition_penalty 2 --repetition_window 9", "line",
                   length=60, seed=1, repetition_penalty=2, repetition_window=9)
 

@@ -95,8 +95,8 @@ struct Pass {
   Tensor y, dkey, dvalue, dbias;
 
   /// `between` is called before the backward pass.
-  explicit Pass(const Inputs& in, bool composed = false,
-                const std::function<void()>& between = [] {}) {
+  explicit Pass(
+      const Inputs& in, bool composed = false, const std::function<void()>& between = [] {}) {
     auto leaf = [](const Tensor& x) { return x.detach().require_gradient(); };
     Tensor key = leaf(in.key), value = leaf(in.value), bias = leaf(in.bias);
     Tape tape;
@@ -161,8 +161,8 @@ struct Expected {
       auto through_key = static_cast<double>(through * (number(in.value, j) - mixed));
       dvalue(b, j, c) += static_cast<double>(through);
       dkey(b, j, c) += through_key;
-      auto sizes = static_cast<double>(
-          std::abs(through) * (std::abs(number(in.value, j)) + std::abs(mixed)));
+      auto sizes = static_cast<double>(std::abs(through) *
+                                       (std::abs(number(in.value, j)) + std::abs(mixed)));
       key_terms(b, j, c) += sizes;
       if (!in_band(j)) continue;
       dbias(group, i, j - first) += through_key;
@@ -258,8 +258,7 @@ inline void silence(const Inputs& in, int64_t now) {
 
 /// Checks that the tokens from each of `begins` on, whatever they hold, change no bit of y before
 /// them, nor of the gradients of a loss that ignores them.
-inline void check_future(int64_t M, int64_t T, const std::vector<int64_t>& begins,
-                         uint64_t seed) {
+inline void check_future(int64_t M, int64_t T, const std::vector<int64_t>& begins, uint64_t seed) {
   for (const Form& form : every_form(M, T)) {
     if (!form.causal) continue;
     CAPTURE(form.name);

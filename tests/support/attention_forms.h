@@ -20,7 +20,7 @@ inline const Visibility causal{{true}};
 
 /// The variants' sets of terms.
 inline const std::vector<std::string> variants = {"",   "s",  "uvr", "urs", "rs",     "p",
-                                           "rp", "ab", "a",   "b",   "uvrpsab"};
+                                                  "rp", "ab", "a",   "b",   "uvrpsab"};
 
 /// Small enough for difference quotients of every input.
 inline std::vector<AttentionForm> small_forms() {
@@ -202,8 +202,8 @@ inline Tensor with_tokens(const Tensor& x, Chosen chosen, Scalar value) {
 }
 
 /// What hidden tokens may hold.
-inline const std::vector<Scalar> extremes = {0,         1e4,       -1e4,         Scalar{1e30f},
-                                      Scalar{-1e30f}, infinity, -infinity, not_a_number};
+inline const std::vector<Scalar> extremes = {
+    0, 1e4, -1e4, Scalar{1e30f}, Scalar{-1e30f}, infinity, -infinity, not_a_number};
 
 inline void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
   for (size_t n = 0; n < expected.size(); ++n) {

@@ -26,7 +26,8 @@ struct Outcome {
 /// run_layer or run_layer_f64, whichever is of this build's precision. It lies beside the tests.
 inline std::string run_layer_program() {
   std::filesystem::path tests = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  return tests / "../examples/apps/run_layer" / (sizeof(Scalar) == 4 ? "run_layer" : "run_layer_f64");
+  return tests / "../examples/apps/run_layer" /
+         (sizeof(Scalar) == 4 ? "run_layer" : "run_layer_f64");
 }
 
 /// Runs the program with these arguments, its errors going to a file in `folder`.

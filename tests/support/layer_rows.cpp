@@ -46,7 +46,7 @@ void describe(LayerRow& row, const Sized<RelativeMultiHeadAttentionConfig>& conf
 }
 void describe(LayerRow& row, const Sized<RelativeGlobalAttentionConfig>& config) {
   row.causal = config.sight.causal;
-  row.held = row.sight = config.max_positions - 1;
+  row.held = row.sight = config.max_seq - 1;
 }
 void describe(LayerRow& row, const Sized<AftConfig>& config) {
   row.causal = config.causal;
@@ -126,7 +126,7 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
   using Music = RelativeGlobalAttentionConfig;
   for (int64_t max_seq : {1, 3, 32})
     for (bool two_way : {false, true}) {
-      Sized config{Music{.max_positions = max_seq, .sight = {.causal = !two_way}}, {6, 2}};
+      Sized config{Music{.max_seq = max_seq, .sight = {.causal = !two_way}}, {6, 2}};
       std::string name =
           "music " + std::to_string(max_seq) + (two_way ? " bidirectional" : " causal");
       rows.push_back(mixer(name, config));

@@ -97,8 +97,7 @@ inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
   for (size_t i = 0; i < result.values.size(); ++i) {
     auto at = static_cast<int64_t>(i);
     std::array<Numbers, 5> moved;
-    for (int steps : {-2, -1, 1, 2})
-      moved[steps + 2] = oracle(at, steps * step);
+    for (int steps : {-2, -1, 1, 2}) moved[steps + 2] = oracle(at, steps * step);
     double sum = 0, of_slopes = 0, of_outputs = 0;
     for (size_t j = 0; j < cotangent.size(); ++j) {
       auto output = [&](int steps) { return moved[steps + 2].values[j].value; };

@@ -60,7 +60,7 @@ inline Trained trained(const Module& model, TrainingLoop& trainer, int64_t steps
   trainer.check_peers();
   Trained result;
   for (int64_t n = 0; n < steps; ++n) result.steps.push_back(trainer.step());
-  result.evaluation = trainer.evaluate();
+  result.evaluation = trainer.evaluation();
   result.weights = state_dict(model);
   result.state = trainer.saved();
   return result;

@@ -34,8 +34,8 @@ std::vector<std::vector<AttentionMap>> alignments(const shiftgrad::EncoderDecode
   inputs.insert(inputs.end(), target.begin(), target.end());
   std::vector<std::vector<AttentionMap>> maps;
   shiftgrad::Context context;
-  shiftgrad::Encoded encoded = model.encode(shiftgrad::padded({source}), context);
-  model.decode(shiftgrad::padded({inputs}), encoded, context, [&](const Tensor& weights) {
+  shiftgrad::Encoded encoded = model.encode(shiftgrad::pad({source}), context);
+  model.decode(shiftgrad::pad({inputs}), encoded, context, [&](const Tensor& weights) {
     std::vector<AttentionMap>& row = maps.emplace_back();
     std::string block = text("block ", maps.size() - 1);
     int64_t heads = weights.size(1);

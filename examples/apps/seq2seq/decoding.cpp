@@ -38,12 +38,12 @@ Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
   flags.precision.apply(run.flags.precision);
   options_.max_length = std::min(options_.max_length, model_.longest_target() - 1);
   // An empty search shows what else is wrong with the flags before anything is read.
-  beam_search(model_, shiftgrad::padded({}), options_, flags_.beam);
+  beam_search(model_, shiftgrad::pad(std::vector<std::vector<int32_t>>{}), options_, flags_.beam);
 }
 
 std::vector<std::string> Translator::translate(const std::vector<std::vector<int32_t>>& sources,
                                                int64_t first) const {
-  shiftgrad::PaddedTokens batch = shiftgrad::padded(sources);
+  shiftgrad::Padded<shiftgrad::Tokens> batch = shiftgrad::pad(sources);
   std::vector<std::string> targets;
   if (flags_.sampling.temperature > 0) {
     for (const auto& drawn : sample_targets(model_, batch, options_, flags_.sampling, flags_.seed,

@@ -163,9 +163,7 @@ Generation generation_from(const Options& option) {
   option("seed", result.text.seed);
   option("mem_len", result.text.mem_len);
   option("positions", result.text.positions);
-  std::vector<int32_t> stop;
-  option("stop", stop);
-  if (!stop.empty()) result.text.stop = {stop};
+  option("stop", result.text.stop);
   option("max_length", result.targets.max_length);
   option("begin", result.targets.begin);
   option("end", result.targets.end);

@@ -133,7 +133,7 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
     auto guard = lend(tensors);
     require(!tensors[1].defined(), name_, ": takes no memory");
     Tokens targets = targets_in(tensors);
-    PaddedTokens sources = sources_in(tensors, context);
+    Padded<Tokens> sources = sources_in(tensors, context);
     if (targets.values.empty())
       return Tensor::empty({targets.shape[0], targets.shape[1], module_.config.target_vocab_size});
     return module_(sources, {targets}, context);
@@ -149,9 +149,9 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
     auto& decoder = dynamic_cast<TargetCache&>(cache).decoder;
     Tokens targets = targets_in(tensors);
     require(!targets.values.empty(), name_, ": target ", targets.shape, ", expected at least one");
-    PaddedTokens sources = sources_in(tensors, context);
-    require(targets.shape[0] == sources.tokens.shape[0], name_, ": ", targets.shape[0],
-            " targets for ", sources.tokens.shape[0], " sources");
+    Padded<Tokens> sources = sources_in(tensors, context);
+    require(targets.shape[0] == sources.values.shape[0], name_, ": ", targets.shape[0],
+            " targets for ", sources.values.shape[0], " sources");
     if (!decoder) decoder = module_.make_cache(module_.encode(sources, context));
     return module_.decode(targets, *decoder, context);
   }
@@ -159,7 +159,7 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
   std::vector<std::vector<int32_t>> generate(std::span<const Tensor> tensors, Context& context,
                                              const Generation& generation) override {
     auto guard = lend(tensors);
-    PaddedTokens sources = sources_in(tensors, context);
+    Padded<Tokens> sources = sources_in(tensors, context);
     check(generation.text.sampling);
     DecodingOptions options = generation.targets;
     options.max_length = std::min(options.max_length, module_.longest_target() - 1);
@@ -180,7 +180,7 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
   }
 
   /// Returns the sources. Their padding leaves the context, since it is not the targets'.
-  PaddedTokens sources_in(std::span<const Tensor> tensors, Context& context) const {
+  Padded<Tokens> sources_in(std::span<const Tensor> tensors, Context& context) const {
     Tokens tokens = tokens_in(tensors[2], "source", module_.config.source_vocab_size, name_);
     require(tokens.shape[1] > 0, name_, ": source ", tokens.shape, ", expected at least one token");
     auto padding = std::exchange(context.key_padding_mask, nullptr);

@@ -41,7 +41,7 @@ std::vector<double> next_log_probabilities(const EncoderDecoder& model, const Te
   Text fed = {options.begin};
   fed.insert(fed.end(), target.begin(), target.end());
   Context context;
-  Values logits(model(padded({source}), padded({fed}), context));
+  Values logits(model(pad({source}), pad({fed}), context));
   int64_t V = logits.size(2);
   double total = 0;
   for (int64_t v = 0; v < V; ++v) total += std::exp(logits(0, std::ssize(fed) - 1, v));
@@ -92,7 +92,7 @@ TEST_CASE("greedy, cached and batched, takes the likeliest token that no cache g
     CAPTURE(row.json);
     EncoderDecoder model = decided(row, 204);
     auto sources = random_sequences(40, 6, 6, 132);
-    std::vector<Hypothesis> got = sample_targets(model, padded(sources), options, greedy);
+    std::vector<Hypothesis> got = sample_targets(model, pad(sources), options, greedy);
     REQUIRE(got.size() == sources.size());
     std::set<size_t> lengths;
     for (size_t b = 0; b < got.size(); ++b) {
@@ -120,7 +120,7 @@ TEST_CASE("a beam of 1 is greedy, and so is a temperature of 0") {
     for (double length_penalty : {0.0, 1.0}) {
       CAPTURE(row.json);
       EncoderDecoder model = decided(row, 133);
-      PaddedTokens sources = padded(random_sequences(9, 6, 6, 134));
+      Padded<Tokens> sources = pad(random_sequences(9, 6, 6, 134));
       auto likeliest = sample_targets(model, sources, options, greedy);
       auto beams =
           beam_search(model, sources, options, {.width = 1, .length_penalty = length_penalty});
@@ -149,7 +149,7 @@ TEST_CASE("a beam as wide as the space is an exhaustive search") {
       for (const Text& target : space)
         expected.push_back({target, log_probability(model, source, target)});
       std::ranges::sort(expected, std::greater(), [&](auto& h) { return beam.score(h); });
-      auto got = beam_search(model, padded({source}), within, beam)[0];
+      auto got = beam_search(model, pad({source}), within, beam)[0];
       REQUIRE(got.size() == 15);
       CHECK(texts(got) == texts(expected));
       for (size_t n = 0; n < got.size(); ++n)
@@ -163,7 +163,7 @@ TEST_CASE("a beam's targets are apart, sorted by score, and as likely as the mod
     EncoderDecoder model = decided(row, 136);
     auto sources = random_sequences(4, 6, 6, 137);
     BeamOptions beam{.width = 3, .length_penalty = 0.8};
-    auto got = beam_search(model, padded(sources), options, beam);
+    auto got = beam_search(model, pad(sources), options, beam);
     for (size_t b = 0; b < sources.size(); ++b) {
       CHECK(got[b].size() == 3);
       std::set<Text> distinct;
@@ -186,15 +186,15 @@ TEST_CASE("a batch of unequal sources gives what each alone gives") {
     CAPTURE(row.json);
     EncoderDecoder model = decided(row, 218);
     auto sources = random_sequences(20, 6, 6, 139);
-    auto beams = beam_search(model, padded(sources), options, {.width = 3});
+    auto beams = beam_search(model, pad(sources), options, {.width = 3});
     Sampling sampling{.temperature = 1.2, .top_p = 0.95};
-    auto samples = sample_targets(model, padded(sources), options, sampling, 5);
+    auto samples = sample_targets(model, pad(sources), options, sampling, 5);
     std::set<size_t> lengths;
     for (size_t b = 0; b < sources.size(); ++b) {
-      auto alone = beam_search(model, padded({sources[b]}), options, {.width = 3})[0];
+      auto alone = beam_search(model, pad({sources[b]}), options, {.width = 3})[0];
       CHECK(texts(beams[b]) == texts(alone));
       lengths.insert(beams[b][0].tokens.size());
-      auto sample = sample_targets(model, padded({sources[b]}), options, sampling, 5, b);
+      auto sample = sample_targets(model, pad({sources[b]}), options, sampling, 5, b);
       CHECK(samples[b].tokens == sample[0].tokens);
     }
     ragged += lengths.size() > 1 ? 1 : 0;
@@ -213,7 +213,7 @@ TEST_CASE("samples differ with the seed and come as often as they are likely") {
   constexpr int64_t draws = 4000;
   std::map<Text, int64_t> counts;
   for (const Hypothesis& sample :
-       sample_targets(model, padded(std::vector<Text>(draws, source)), within, {}, 7))
+       sample_targets(model, pad(std::vector<Text>(draws, source)), within, {}, 7))
     ++counts[sample.tokens];
   double total = 0;
   for (const Text& target : all_targets(3, 2)) {
@@ -243,7 +243,7 @@ TEST_CASE("the score divides by ((5 + n) / 6)^α, n with the end") {
 TEST_CASE("a target has at most max_length tokens, which may be none") {
   RandomValues random(141);
   EncoderDecoder model = paper_transformer().make(random);
-  PaddedTokens sources = padded(random_sequences(4, 5, 6, 142));
+  Padded<Tokens> sources = pad(random_sequences(4, 5, 6, 142));
   for (int64_t longest : {0, 1, 3}) {
     DecodingOptions within = options;
     within.max_length = longest;
@@ -263,7 +263,7 @@ TEST_CASE("an end that is never quite unlikely does not end the search for a lon
   DecodingOptions within = options;
   within.max_length = 6;
   for (int64_t width : {1, 2, 4}) {
-    auto got = beam_search(model, padded({{1, 2}}), within, {.width = width, .length_penalty = 1});
+    auto got = beam_search(model, pad({{1, 2}}), within, {.width = width, .length_penalty = 1});
     CHECK(got[0].front().tokens == Text(6, 2));
   }
 }
@@ -271,7 +271,7 @@ TEST_CASE("an end that is never quite unlikely does not end the search for a lon
 TEST_CASE("decoding records nothing on a live tape, and two threads share a model") {
   RandomValues random(143);
   const EncoderDecoder model = paper_transformer().make(random);
-  PaddedTokens sources = padded(random_sequences(4, 5, 6, 144));
+  Padded<Tokens> sources = pad(random_sequences(4, 5, 6, 144));
   Tape tape;
   auto expected = beam_search(model, sources, options, {.width = 4})[2];
   CHECK(tape.size() == 0);
@@ -287,7 +287,7 @@ TEST_CASE("decoding: what is refused") {
   EncoderDecoder model = TranslatorRow(R"("aft", "form": "simple")", R"("aft", "form": "simple")",
                                        R"("decoder_position": "learned", "decoder_max_len": 5)")
                              .make(random);
-  PaddedTokens source = padded({{1, 2}});
+  Padded<Tokens> source = pad({{1, 2}});
   auto refused = [&](const DecodingOptions& decoding, const BeamOptions& beam = {}) {
     return refusal([&] { beam_search(model, source, decoding, beam); });
   };
@@ -304,7 +304,7 @@ TEST_CASE("decoding: what is refused") {
         "sampling: top_k -1, expected at least 0");
   parameters(model).back().value.mutable_data()[2] = not_a_number;
   CHECK(refused(good) == "decoding: a logit is nan, expected finite ones");
-  CHECK(beam_search(model, padded(std::vector<Text>{}), good, {}).empty());
+  CHECK(beam_search(model, pad(std::vector<Text>{}), good, {}).empty());
 }
 
 TEST_CASE("a finished target displaces none in progress that could become better") {
@@ -320,8 +320,8 @@ TEST_CASE("a finished target displaces none in progress that could become better
       Text source = {1, 0, 0, 1};
       BeamOptions narrow{.width = 2, .length_penalty = length_penalty}, exhaustive = narrow;
       exhaustive.width = within.max_length + 1;
-      auto best = beam_search(model, padded({source}), within, exhaustive)[0];
-      auto got = beam_search(model, padded({source}), within, narrow)[0];
+      auto best = beam_search(model, pad({source}), within, exhaustive)[0];
+      auto got = beam_search(model, pad({source}), within, narrow)[0];
       REQUIRE(best.size() == 7);
       CHECK(texts(got) == std::vector<Text>{best[0].tokens, best[1].tokens});
       longer += best[0].tokens.size() > best[1].tokens.size() ? 1 : 0;
@@ -337,8 +337,8 @@ TEST_CASE("of equal scores, who ended first is better, then the earlier row, the
     assign(model, "output.bias", Values(Tensor::from({6}, logits)));
     DecodingOptions within = options;
     within.max_length = max_length;
-    return texts(beam_search(model, padded({{1, 2}}), within,
-                             {.width = width, .length_penalty = 0})[0]);
+    return texts(
+        beam_search(model, pad({{1, 2}}), within, {.width = width, .length_penalty = 0})[0]);
   };
   // Token 2 is certain to the last bit, so that every target of it and the end is as likely.
   CHECK(decoded({0, -800, 800, -800, -800, -800}, 3, 4) ==

@@ -322,7 +322,7 @@ TEST_CASE("every size in every config has a greatest value") {
   Sized mixer{MultiHeadAttentionConfig{}, {4, 2}};
   check_too_large(mixer, 3);
   check_too_large(Sized{RelativeMultiHeadAttentionConfig{}, {4, 2}}, 3);
-  check_too_large(Sized{RelativeGlobalAttentionConfig{.max_positions = 3}, {4, 2}}, 3);
+  check_too_large(Sized{RelativeGlobalAttentionConfig{.max_seq = 3}, {4, 2}}, 3);
   check_too_large(Sized{ShawAttentionConfig{.max_distance = 3}, {4, 2}}, 3);
   check_too_large(Sized{TransformerXLAttentionConfig{}, {4, 2}}, 6);
   check_too_large(Sized{AftConfig{.form = AftForm::simple}, {4}}, 5);

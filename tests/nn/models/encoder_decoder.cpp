@@ -24,17 +24,17 @@ constexpr CrossEntropyOptions loss_options{.label_smoothing = 0.1, .ignored = ig
 
 /// Pairs of sequences of unequal length, and what is to be predicted.
 struct PairExample {
-  PaddedTokens source, targets;
+  Padded<Tokens> source, targets;
   Tokens next;  // ignored where targets are filled up
 
   explicit PairExample(uint64_t seed, int32_t fill = 0)
-      : source(padded(random_sequences(3, 5, 6, seed), fill)) {
+      : source(pad(random_sequences(3, 5, 6, seed), fill)) {
     auto sequences = random_sequences(3, 4, 6, seed + 1);
     // No mask: nothing sees what is behind it.
-    targets.tokens = padded(sequences, fill).tokens;
+    targets.values = pad(sequences, fill).values;
     for (auto& sequence : sequences)
       for (int32_t& token : sequence) token = 5 - token;
-    next = padded(sequences, ignored).tokens;
+    next = pad(sequences, ignored).values;
   }
 };
 
@@ -96,8 +96,8 @@ TEST_CASE("padding of a target is hidden too, wherever it is") {
     RandomValues random(103);
     EncoderDecoder model = row.make(random);
     PairExample example(104);
-    Mask mask{example.targets.tokens.shape, {0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}};
-    example.targets.padding = std::make_shared<const Mask>(mask);
+    Mask mask{example.targets.values.shape, {0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}};
+    example.targets.mask = std::make_shared<const Mask>(mask);
     Context context;
     Tensor logits = model(example.source, example.targets, context);
     Values expected = oracle(row.config, Weights(model), example.source, example.targets);
@@ -111,8 +111,8 @@ TEST_CASE("the content of padding changes no bit, neither of logits nor of gradi
     RandomValues random(105);
     EncoderDecoder model = row.make(random);
     PairExample zeros(106), others(106, 4);
-    REQUIRE(zeros.source.tokens.values != others.source.tokens.values);
-    REQUIRE(zeros.targets.tokens.values != others.targets.tokens.values);
+    REQUIRE(zeros.source.values.values != others.source.values.values);
+    REQUIRE(zeros.targets.values.values != others.targets.values.values);
     PairOutcome a(model, zeros), b(model, others);
     CHECK(same_bits(a.loss, b.loss));
     for (int64_t member = 0; member < 3; ++member) {
@@ -136,9 +136,9 @@ TEST_CASE("the amount of padding changes nothing, and neither do other members o
     wide_sources.push_back(random_sequences(1, 9, 6, 111)[0]);
     wide_targets.push_back(random_sequences(1, 8, 6, 112)[0]);
     Context context;
-    Tensor wide = model(padded(wide_sources), {padded(wide_targets).tokens}, context);
+    Tensor wide = model(pad(wide_sources), {pad(wide_targets).values}, context);
     for (size_t b = 0; b < sources.size(); ++b) {
-      Tensor alone = model(padded({sources[b]}), padded({targets[b]}), context);
+      Tensor alone = model(pad({sources[b]}), pad({targets[b]}), context);
       Tensor among = beginning(wide, static_cast<int64_t>(b), std::ssize(targets[b]));
       CHECK(relative_error(among, alone) <= exactness);
     }
@@ -150,7 +150,7 @@ TEST_CASE("targets fed in pieces, several for a source, reordered and cut, are t
     CAPTURE(row.json);
     RandomValues random(113);
     EncoderDecoder model = row.make(random);
-    PaddedTokens source = padded(random_sequences(3, 5, 6, 114));
+    Padded<Tokens> source = pad(random_sequences(3, 5, 6, 114));
     Context context;
     std::unique_ptr<Cache> cache = model.make_cache(model.encode(source, context));
     // Two rows for each source; rows 2 and 3 change places, then source 1 and its rows leave.
@@ -175,8 +175,8 @@ TEST_CASE("targets fed in pieces, several for a source, reordered and cut, are t
       std::vector<int32_t> target = row_of(before, histories[n]);
       std::vector<int32_t> rest = row_of(after, static_cast<int64_t>(n));
       target.insert(target.end(), rest.begin(), rest.end());
-      Tensor whole = model(padded({source_sequences[static_cast<size_t>(sources[n])]}),
-                           padded({target}), context);
+      Tensor whole =
+          model(pad({source_sequences[static_cast<size_t>(sources[n])]}), pad({target}), context);
       Tensor member = slice(got, 0, static_cast<int64_t>(n), static_cast<int64_t>(n) + 1);
       CHECK(relative_error(member, slice(whole, 1, 3, 7)) <= exactness);
     }
@@ -190,7 +190,7 @@ TEST_CASE("rows of different sources may change places, and there may be none") 
     EncoderDecoder model = row.make(random);
     Context context;
     std::unique_ptr<Cache> all =
-        model.make_cache(model.encode(padded(random_sequences(2, 5, 6, 120)), context));
+        model.make_cache(model.encode(pad(random_sequences(2, 5, 6, 120)), context));
     Tokens before = random_tokens(4, 2, 6, 121), after = random_tokens(4, 1, 6, 122);
     model.decode(before, *all, context);
     std::unique_ptr<Cache> mixed = all->clone();
@@ -287,7 +287,7 @@ TEST_CASE("alignments are the cross-attention's probabilities, one for each bloc
           double sum = 0;
           for (int64_t j = 0; j < 5; ++j) {
             sum += values(b, h, i, j);
-            if (example.source.padding->values[static_cast<size_t>(5 * b + j)])
+            if (example.source.mask->values[static_cast<size_t>(5 * b + j)])
               CHECK(values(b, h, i, j) == 0);
           }
           CHECK(sum == doctest::Approx(1).epsilon(1e-5));
@@ -309,15 +309,6 @@ TEST_CASE("dropout in training is repeatable from the random numbers, and goes o
   CHECK(first.random == second.random);
   CHECK_FALSE(same_bits(once, run(first)));
   CHECK_FALSE(same_bits(once, run(evaluation)));
-}
-
-TEST_CASE("padded: sequences side by side") {
-  PaddedTokens ragged = padded({{1, 2}, {}, {3}}, 7);
-  CHECK(ragged.tokens.shape == Dims{3, 2});
-  CHECK(ragged.tokens.values == std::vector<int32_t>{1, 2, 7, 7, 3, 7});
-  CHECK(ragged.padding->values == std::vector<uint8_t>{0, 0, 1, 1, 0, 1});
-  CHECK_FALSE(padded({{1, 2}, {3, 4}}).padding);
-  CHECK(padded({{}, {}}).tokens.shape == Dims{2, 1});
 }
 
 TEST_CASE("what makes no encoder-decoder is refused by name") {
@@ -351,16 +342,16 @@ TEST_CASE("what makes no encoder-decoder is refused by name") {
   RandomValues values(123);
   EncoderDecoder model = paper_transformer().make(values);
   Context context;
-  Encoded source = model.encode(padded({{1, 2}, {3}}), context);
-  CHECK(refusal([&] { model.decode(padded({{1}}), source, context); }) ==
+  Encoded source = model.encode(pad({{1, 2}, {3}}), context);
+  CHECK(refusal([&] { model.decode(pad({std::vector{1}}), source, context); }) ==
         "encoder_decoder: 1 targets for 2 sources");
-  CHECK(refusal([&] { model.encode(padded({{6}}), context); }) ==
+  CHECK(refusal([&] { model.encode(pad({std::vector{6}}), context); }) ==
         "embedding: token 6, expected 0 to 5");
   std::unique_ptr<Cache> cache = model.make_cache(source);
   CHECK(refusal([&] { model.decode(random_tokens(3, 1, 6, 1), *cache, context); }) ==
         "encoder_decoder_block: 3 rows for 2 sources, expected a multiple");
   context.key_padding_mask = source.padding;
-  CHECK(refusal([&] { model.encode(padded({{1}}), context); }) ==
+  CHECK(refusal([&] { model.encode(pad({std::vector{1}}), context); }) ==
         "encoder_decoder: takes no key_padding_mask");
 }
 
@@ -374,9 +365,9 @@ TEST_CASE("positions beyond max_len are refused on either side") {
   CHECK(model.longest_target() == 3);
   Context context;
   CHECK(refusal([&] {
-          model.encode(padded({{1, 2, 3, 4, 5}}), context);
+          model.encode(pad({{1, 2, 3, 4, 5}}), context);
         }) == "encoder_decoder: encoder: 5 positions are beyond max_len 4");
-  std::unique_ptr<Cache> cache = model.make_cache(model.encode(padded({{1}}), context));
+  std::unique_ptr<Cache> cache = model.make_cache(model.encode(pad({std::vector{1}}), context));
   model.decode(random_tokens(1, 3, 6, 1), *cache, context);
   CHECK(refusal([&] { model.decode(random_tokens(1, 1, 6, 1), *cache, context); }) ==
         "encoder_decoder: decoder: 4 positions are beyond max_len 3");

@@ -113,7 +113,7 @@ TEST_CASE("every field of every config has a help, a unit and a range") {
 TEST_CASE("one name for one thing, beside the names that files have") {
   auto music = config_from_json<RelativeGlobalAttentionConfig>(
       R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})");
-  CHECK(music.max_positions == 5);
+  CHECK(music.max_seq == 5);
   CHECK_FALSE(music.sight.causal);
   std::string written = config_to_json(music);
   CHECK(written ==

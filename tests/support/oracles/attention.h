@@ -150,21 +150,21 @@ inline Values oracle(const Sized<RelativeGlobalAttentionConfig>& config, const W
   int64_t H = *config.n_head, D = config.d_model / H;
   auto score = [&](const Pair& pair) {
     std::string time = pair.delta() >= 0 ? "past" : "future";
-    int64_t row = config.max_positions - 1 - std::abs(pair.delta());
+    int64_t row = config.max_seq - 1 - std::abs(pair.delta());
     const Values& E = weights[time + "_embeddings"];
     double sum = pair.content();
     for (int64_t d = 0; d < D; ++d) sum += pair.q[static_cast<size_t>(d)] * E(pair.h, row, d);
     if (config.relative_bias) sum += weights[time + "_bias"](pair.h, row);
     return sum / std::sqrt(static_cast<double>(D));
   };
-  Sight sight{config.sight.causal, config.max_positions};
+  Sight sight{config.sight.causal, config.max_seq};
   return attention_oracle({H, D, sight}, weights, input, score);
 }
 
 inline int64_t count(const Sized<RelativeGlobalAttentionConfig>& c) {
   int64_t C = c.d_model, tables = c.sight.causal ? 1 : 2;
-  return count_of_heads(C, C, true) + tables * c.max_positions * C +
-         (c.relative_bias ? tables * c.max_positions * *c.n_head : 0);
+  return count_of_heads(C, C, true) + tables * c.max_seq * C +
+         (c.relative_bias ? tables * c.max_seq * *c.n_head : 0);
 }
 
 /// Shaw: (q·k + q·a[r]) / √D and values v + b[r], r = clip(-δ, -k, k) + k.

@@ -18,36 +18,36 @@ inline Sized<TransformerBlockConfig> block_of(const EncoderDecoderConfig& config
 
 /// The source as the decoder sees it, [B, S, C].
 inline Values encoder_oracle(const EncoderDecoderConfig& config, const Weights& weights,
-                             const PaddedTokens& source) {
+                             const Padded<Tokens>& source) {
   TokenEmbeddingConfig embedding{.d_model = config.d_model,
                                  .position = config.encoder_position,
                                  .scale = config.embedding_scale};
   Values x = embedding_oracle(embedding, weights["source.embedding.weight"],
-                              weights["source.position_embedding.weight"], source.tokens, 0);
+                              weights["source.position_embedding.weight"], source.values, 0);
   for (int64_t l = 0; l < config.n_encoder_layer; ++l)
     x = oracle(block_of(config, true), weights.of("encoder." + std::to_string(l)),
-               {x, {}, {}, source.padding, {}});
+               {x, {}, {}, source.mask, {}});
   return config.final_norm ? norm_oracle(x, weights.of("encoder_norm"), 1e-5) : x;
 }
 
 /// The logits [B, T, V].
 inline Values oracle(const EncoderDecoderConfig& config, const Weights& weights,
-                     const PaddedTokens& source, const PaddedTokens& targets) {
+                     const Padded<Tokens>& source, const Padded<Tokens>& targets) {
   std::string side = config.share_embedding ? "source." : "target.";
   const Values& table = weights[side + "embedding.weight"];
   TokenEmbeddingConfig embedding{.d_model = config.d_model,
                                  .position = config.decoder_position,
                                  .scale = config.embedding_scale};
   Values x = embedding_oracle(embedding, table, weights["target.position_embedding.weight"],
-                              targets.tokens, 0);
+                              targets.values, 0);
   Context cross;
-  cross.key_padding_mask = source.padding;
+  cross.key_padding_mask = source.mask;
   Sized<TransformerBlockConfig> plain = block_of(config, false);
   Sized block{EncoderDecoderBlockConfig{plain, config.n_head}, plain};
   Values encoded = encoder_oracle(config, weights, source);
   for (int64_t l = 0; l < config.n_decoder_layer; ++l)
     x = oracle(block, config.n_head, weights.of("decoder." + std::to_string(l)),
-               {x, {}, encoded, targets.padding, {}}, cross);
+               {x, {}, encoded, targets.mask, {}}, cross);
   if (config.final_norm) x = norm_oracle(x, weights.of("decoder_norm"), 1e-5);
   return linear_oracle(x, config.tie_embedding ? table : weights["output.weight"],
                        weights["output.bias"]);

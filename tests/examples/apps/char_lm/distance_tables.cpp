@@ -155,39 +155,32 @@ TEST_CASE("distance tables: biases are what the layer adds to its scores") {
   Random random;
   check_biases(TransformerXLAttention({}, {C, H}, random), "v·r");
   check_biases(TransformerXLAttention({.clamp_len = 3}, {C, H}, random), "v·r");
-  check_biases(
-      TransformerXLAttention(
-          {.positions = DistancePositions::learned, .max_positions = 9}, {C, H},
-          random),
-      "s");
-  check_biases(RelativeMultiHeadAttention({.max_positions = 9}, {C, H}, random),
+  check_biases(TransformerXLAttention({.positions = DistancePositions::learned, .max_positions = 9},
+                                      {C, H}, random),
                "s");
-  check_biases(RelativeGlobalAttention({.max_positions = 9}, {C, H}, random),
-               "s");
+  check_biases(RelativeMultiHeadAttention({.max_positions = 9}, {C, H}, random), "s");
+  check_biases(RelativeGlobalAttention({.max_seq = 9}, {C, H}, random), "s");
 }
 
 TEST_CASE("distance tables: each norm stands at the distance for which the layer uses its vector") {
   Random random;
-  TransformerXLAttention xl(
-      {.positions = DistancePositions::learned, .max_positions = 7}, {C, H},
-      random);
+  TransformerXLAttention xl({.positions = DistancePositions::learned, .max_positions = 7}, {C, H},
+                            random);
   check_norms(xl, {"norm of r", xl.position_embeddings});
   for (bool causal : {true, false}) {
     CAPTURE(causal);
-    RelativeMultiHeadAttention labml(
-        {.max_positions = 7, .sight = {.causal = causal}}, {C, H}, random);
+    RelativeMultiHeadAttention labml({.max_positions = 7, .sight = {.causal = causal}}, {C, H},
+                                     random);
     check_norms(labml, {"norm of r", labml.key_pos_embeddings});
     ShawAttention shaw({.max_distance = 2, .sight = {.causal = causal}}, {C, H}, random);
     check_norms(shaw, {"norm of the keys' a", shaw.key_distance_embeddings, true});
   }
   for (bool causal : {false, true}) {
     CAPTURE(causal);
-    RelativeGlobalAttention music({.max_positions = 7, .sight = {.causal = causal}}, {C, H},
-                                  random);
+    RelativeGlobalAttention music({.max_seq = 7, .sight = {.causal = causal}}, {C, H}, random);
     check_norms(music, {"norm of r", music.past_embeddings});
   }
-  RelativeGlobalAttention music({.max_positions = 7, .sight = {.causal = false}}, {C, H},
-                                random);
+  RelativeGlobalAttention music({.max_seq = 7, .sight = {.causal = false}}, {C, H}, random);
   clear(music);
   // Row max_seq - 1 - |δ|, head by head; the row of distance 0 is never used.
   music.future_embeddings.mutable_data()[(7 + 4) * D] = 3;
@@ -283,8 +276,7 @@ TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
   RandomValues random(13);
   Random start;
   for (bool causal : {true, false}) {
-    Aft layer({.form = AftForm::conv, .window = 3, .causal = causal}, {C, H},
-              start);
+    Aft layer({.form = AftForm::conv, .window = 3, .causal = causal}, {C, H}, start);
     for (const Parameter& parameter : parameters(layer))
       fill(parameter.value, [&] { return random(); });
     clear(layer.key);
@@ -302,14 +294,11 @@ TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
 
 TEST_CASE("distance tables: none where nothing is learned about distances") {
   Random random;
-  CHECK(distance_tables(
-            MultiHeadAttention({.position = AttentionPosition::alibi}, {C, H},
-                               random),
-            C, T)
+  CHECK(distance_tables(MultiHeadAttention({.position = AttentionPosition::alibi}, {C, H}, random),
+                        C, T)
             .empty());
   CHECK(distance_tables(Aft({.form = AftForm::simple}, {C}, random), C, T).empty());
-  CHECK(distance_tables(LocalRnn({.window = 3, .cell = RecurrentCell::gru}, {C}, random),
-                        C, T)
+  CHECK(distance_tables(LocalRnn({.window = 3, .cell = RecurrentCell::gru}, {C}, random), C, T)
             .empty());
   ShawAttention shaw({.max_distance = 2, .key_positions = false, .value_positions = false}, {C, H},
                      random);

@@ -70,11 +70,11 @@ Tensor of_the_library(Form form, const Layer& mixer) {
                                   {mixer_width, mixer_heads}},
                             mixer, "key_distance_embeddings");
     case Form::two_way:
-      return of_the_library(Sized{RelativeGlobalAttentionConfig{.max_positions = tokens_mixed,
-                                                                .sight = {.causal = false},
-                                                                .relative_bias = false},
-                                  {mixer_width, mixer_heads}},
-                            mixer, "past_embeddings", "future_embeddings");
+      return of_the_library(
+          Sized{RelativeGlobalAttentionConfig{
+                    .max_seq = tokens_mixed, .sight = {.causal = false}, .relative_bias = false},
+                {mixer_width, mixer_heads}},
+          mixer, "past_embeddings", "future_embeddings");
     default:
       return of_the_library(Sized{AftConfig{.max_len = tokens_mixed}, {mixer_width}}, mixer);
   }

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -73,7 +74,7 @@ _most = {"seed": 2**64 - 1, "begin": 2**31 - 1, "end": 2**31 - 1}
 def _checked(name, value):
     """An option of `generate` as the library takes it."""
     if name == "stop":
-        return [inputs.count("generate", name, each, 2**31 - 1) for each in value]
+        return [[inputs.count("generate", name, each, 2**31 - 1) for each in one] for one in value]
     if name in _whole_numbers:
         return inputs.count("generate", name, value, _most.get(name, 2**63 - 1))
     return inputs.number("generate", name, value)
@@ -82,6 +83,20 @@ def _checked(name, value):
 def _check_kind(name, value, kinds, expected):
     if not isinstance(value, kinds):
         raise TypeError(f"generate: {name} is {inputs.shown(value)}, expected {expected}")
+
+
+def _stops(stop, as_text):
+    """A list of the endings: of a text or of tokens, one or several."""
+    one, kind = ((str, bytes), "a str or bytes") if as_text else (torch.Tensor, "tokens")
+    if isinstance(stop, one):
+        return [stop]
+    each = one if as_text else (torch.Tensor, list, tuple)
+    tokens = not as_text and isinstance(stop, (list, tuple)) and not any(isinstance(part, each) for part in stop)
+    if tokens:
+        return [stop]
+    several = isinstance(stop, (list, tuple)) and all(isinstance(part, each) for part in stop)
+    _check_kind("stop", stop, (list, tuple) if several else (), f"{kind}, as the prompt is, or a list of several")
+    return stop
 
 
 class LanguageModel(_Model):
@@ -147,27 +162,26 @@ class LanguageModel(_Model):
     def generate(
         self, prompt: _Text, length: int = 500, *, temperature: float = 0.8, top_k: int = 0,
         top_p: float = 1.0, min_p: float = 0.0, repetition_penalty: float = 1.0, repetition_window: int = 64,
-        seed: int | None = None, stop: _Text | None = None, mem_len: int | None = None,
+        seed: int | None = None, stop: _Text | Sequence[_Text] | None = None, mem_len: int | None = None,
     ) -> _Text:
         """Returns what follows the prompt, as `char_lm generate` with the same flags writes it.
 
         A prompt of str gives a str, of bytes gives bytes, of tokens [T] gives tokens. The seed comes from
-        torch's generator unless given. `stop`, of the same type, ends the text where it is written.
+        torch's generator unless given. `stop`, of the same type or a list of them, ends the text where one of
+        them is written.
         """
         as_text = isinstance(prompt, (str, bytes))
         _check_kind("prompt", prompt, (str, bytes, torch.Tensor), "a str, bytes or a torch.Tensor")
-        if stop is not None:
-            _check_kind("stop", stop, (str, bytes) if as_text else (torch.Tensor, list, tuple),
-                        "a str or bytes, as the prompt is" if as_text else "tokens, as the prompt is")
+        stops = [] if stop is None else _stops(stop, as_text)
         if as_text and self.vocabulary is None:
             raise ValueError(f"{self.name}: a text for a model without a vocabulary, expected tokens")
         tokens = self.vocabulary.encode(prompt) if as_text else prompt
-        ending = [] if stop is None else self.vocabulary.encode(stop) if as_text else stop
-        ending = list(torch.atleast_1d(ending) if isinstance(ending, torch.Tensor) else ending)
+        stops = [self.vocabulary.encode(each) if as_text else each for each in stops]
+        stops = [list(torch.atleast_1d(each) if isinstance(each, torch.Tensor) else each) for each in stops]
         options = {
             "length": length, "temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
             "repetition_penalty": repetition_penalty, "repetition_window": repetition_window,
-            "seed": seed, "stop": ending,
+            "seed": seed, "stop": [each for each in stops if each],
         }
         mem_len = self.mem_len if mem_len is None else mem_len
         options |= {} if mem_len is None else {"mem_len": mem_len}
