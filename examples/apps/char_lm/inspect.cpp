@@ -229,8 +229,9 @@ std::vector<std::string> checked_names(const SavedRun& run) {
 
 Inspected inspected(const std::string& path) {
   auto [listing, header] = listing_of(path);
+  // clang 14 lets no function capture a name of such a pair.
   shiftgrad::RunFile file =
-      shiftgrad::in_name_of(path, [&] { return as_run(without_values(header)); });
+      shiftgrad::in_name_of(path, [&header = header] { return as_run(without_values(header)); });
   Inspected result{{file, path}, std::move(listing)};
   for (const auto& [name, tensor] : file.weights) result.names.push_back(name);
   if (file.is_of(shiftgrad::seq2seq_format)) result.unit = " per token";
