@@ -76,8 +76,9 @@ std::string typed_complaint(const std::string& typed, const Field& field) {
 }
 
 /// Returns the message about the first argument that the app does not have, with what may have been
-/// meant.
+/// meant, or an empty string.
 std::string unexpected_argument(const CLI::App& app) {
+  if (app.remaining().empty()) return "";
   std::string argument = app.remaining().front();
   std::vector<std::string> flags, commands;
   for (const CLI::Option* option : app.get_options())
@@ -100,12 +101,22 @@ std::string unexpected_argument(const CLI::App& app) {
          (data ? ", did you mean --data " + argument + "?" : "");
 }
 
-/// Returns the message about the first argument that is missing, with what it is.
+/// Returns the message about the first argument that is missing, with what it is, or an empty
+/// string.
 std::string missing_argument(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     if (option->get_required() && option->count() == 0)
       return option->get_name() + " is required: " + option->get_description();
   return "";
+}
+
+/// Throws the message about the first of the commands given, or else about the app, that has one.
+/// Returns if none has.
+void fail_with(std::string message(const CLI::App&), const CLI::App& app) {
+  std::vector<const CLI::App*> apps = {&app};
+  for (const CLI::App* command : app.get_subcommands()) apps.insert(apps.end() - 1, command);
+  for (const CLI::App* each : apps)
+    if (std::string found = message(*each); !found.empty()) shiftgrad::fail(found);
 }
 
 /// Throws for a flag of one value that was given several. Lists take all of theirs, and a switch
@@ -261,13 +272,11 @@ void parse(CLI::App& app, std::vector<std::string> arguments) try {
   check_given_once(app);
   for (const CLI::App* command : app.get_subcommands()) check_given_once(*command);
 } catch (const CLI::ExtrasError&) {
-  std::vector<CLI::App*> commands = app.get_subcommands();
-  shiftgrad::fail(unexpected_argument(commands.empty() ? app : *commands.front()));
+  fail_with(unexpected_argument, app);
+  throw;
 } catch (const CLI::RequiredError&) {
-  std::vector<CLI::App*> commands = app.get_subcommands();
-  std::string message = missing_argument(commands.empty() ? app : *commands.front());
-  if (message.empty()) throw;
-  shiftgrad::fail(message);
+  fail_with(missing_argument, app);
+  throw;
 }
 
 void check_values_given(const CLI::App& program, std::span<char* const> arguments) {
