@@ -54,7 +54,8 @@ void check_matches(const char* field, const std::string& pattern,
 
 /// Returns the number after the last '=' of PATTERN=FACTOR.
 double factor_of(const std::string& entry) {
-  const char *begin = entry.data() + entry.rfind('=') + 1, *end = entry.data() + entry.size();
+  size_t place = entry.rfind('=') + 1;  // 0 without one
+  const char *begin = entry.data() + place, *end = entry.data() + entry.size();
   double factor = 0;
   auto [rest, error] = std::from_chars(begin, end, factor);
   require(entry.find('=') != std::string::npos && error == std::errc() && rest == end &&
