@@ -28,9 +28,12 @@ void TrainFlags::resolve_defaults() {
 }
 
 std::string TrainFlags::group(const std::string& flag) {
-  bool of_some = false;
-  ModelFlags().visit_options([&](auto&, const Field& field) { of_some |= field.name == flag; });
-  if (of_some) return common::options_title;
+  static const std::set<std::string> of_some_models = [] {
+    std::set<std::string> names;
+    ModelFlags().visit_options([&](auto&, const Field& field) { names.insert(field.name); });
+    return names;
+  }();
+  if (of_some_models.contains(flag)) return common::options_title;
   std::string title = common::training_group(flag);
   return title.empty() ? common::model_title : title;
 }
