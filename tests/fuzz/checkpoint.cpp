@@ -3,17 +3,15 @@
 
 #include <filesystem>
 
-#include "core/machine/parallel.h"
 #include "tests/fuzz/checkpoint_mutator.h"
 #include "tests/fuzz/checkpoint_seeds.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/programs.h"
+#include "tests/fuzz/working_folder.h"
 #include "tests/support/temporary_folder.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  static TemporaryFolder folder;
-  shiftgrad::initialize();
-  std::filesystem::current_path(folder.file(""));
+  fuzz::start_in_empty_folder();
   std::filesystem::create_directory("run");
   write_text("text", fuzz::known_text);
   write_text("pairs", fuzz::known_pairs);
@@ -35,7 +33,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t lon
                                           unsigned seed) {
   std::string file(reinterpret_cast<const char*>(data), size);
   fuzz::Choices choices(seed);
-  std::string mutated = fuzz::mutated_checkpoint(file, longest, choices);
+  std::string mutated = fuzz::mutated_checkpoint(file, longest, fuzz::checkpoint_seed, choices);
   std::copy(mutated.begin(), mutated.end(), data);
   return mutated.size();
 }

@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "core/errors.h"
-#include "core/machine/parallel.h"
 #include "examples/apps/char_lm/vocabulary.h"
 #include "examples/apps/draw/utf8.h"
 #include "examples/apps/seq2seq/lines.h"
@@ -18,6 +17,7 @@
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/programs.h"
+#include "tests/fuzz/working_folder.h"
 #include "tests/support/temporary_folder.h"
 
 using fuzz::expect;
@@ -131,9 +131,7 @@ void run_programs(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  static TemporaryFolder folder;
-  shiftgrad::initialize();
-  std::filesystem::current_path(folder.file(""));
+  fuzz::start_in_empty_folder();
   std::filesystem::create_directory("char_lm");
   std::filesystem::create_directory("seq2seq");
   fuzz::Choices choices(1);

@@ -24,7 +24,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t lon
 
 namespace {
 
-constexpr size_t longest_input = 20000;
+constexpr size_t longest_input = 40000;
 constexpr unsigned seconds_an_input = 60;
 constexpr rlim_t memory_left = rlim_t{2} << 30;
 
