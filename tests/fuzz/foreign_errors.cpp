@@ -8,7 +8,8 @@ TEST_CASE("foreign errors: messages of the standard library and of the JSON libr
   for (const char* what :
        {"basic_string::substr: __pos (which is 5) > this->size() (which is 3)",
         "basic_string: construction from null is not valid", "vector::_M_range_check: __n is 7",
-        "cannot create std::vector larger than max_size()", "std::bad_alloc",
+        "cannot create std::vector larger than max_size()", "std::bad_alloc", "bad_alloc",
+        "map::at", "bad optional access", "stoll", "stod",
         "[json.exception.type_error.302] type must be string, but is number"}) {
     CHECK(is_foreign_error(std::string("char_lm: run/best.safetensors: ") + what));
     CHECK(is_foreign_error(std::string("char_lm: ") + what));

@@ -27,8 +27,10 @@ inline std::string without_quotes(const std::string& message) {
 inline bool is_foreign_error(const std::string& message) {
   std::string rest = without_quotes(message);
   auto is_in_rest = [&](const char* mark) { return rest.find(mark) != rest.npos; };
-  constexpr const char* marks[] = {"std::", "vector::", "basic_string", "json.exception",
-                                   "fit into memory"};
+  constexpr const char* marks[] = {
+      "std::",     "vector::", "basic_string",        "json.exception", "fit into memory",
+      "bad_alloc", "::at",     "bad optional access", "stoi",           "stol",
+      "stod"};
   return std::ranges::any_of(marks, is_in_rest);
 }
 

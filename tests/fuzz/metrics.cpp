@@ -2,6 +2,7 @@
 // training that goes on keeps only whole lines of it.
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -39,6 +40,16 @@ std::string changed(const std::string& line, fuzz::Choices& choices) {
   return fuzz::dumped(value);
 }
 
+/// Ends the process if what was drawn has a place or a size that is no number.
+void expect_finite(const std::string& drawn) {
+  auto is_letter = [&](size_t place) {
+    return place < drawn.size() && std::isalpha(static_cast<unsigned char>(drawn[place]));
+  };
+  for (const char* word : {"nan", "inf"})
+    for (size_t at = drawn.find(word); at != drawn.npos; at = drawn.find(word, at + 1))
+      expect(is_letter(at - 1) || is_letter(at + 3), "finite numbers in a picture");
+}
+
 void draw() {
   using fuzz::run;
   run("char_lm", {"plot", "lm", "--out=loss.svg"});
@@ -46,6 +57,7 @@ void draw() {
   expect(numbers.status != 0 || json::accept(numbers.output), "JSON of a plot");
   run("char_lm", {"report", "lm", "--out=lm.html", "--length=3", "--tokens=4", "--threads=1"});
   run("seq2seq", {"report", "pairs", "--out=pairs.html", "--threads=1"});
+  for (const char* file : {"loss.svg", "lm.html", "pairs.html"}) expect_finite(read_text(file));
 }
 
 /// After the second step a training takes a third, whatever the metrics say.
