@@ -199,6 +199,7 @@ refuses '-lr: no such flag, did you mean --learning_rate?' train -lr 1e-3
 refuses '--lr: no such flag; expected a command first, such as train' --lr 1e-3
 refuses 'help: no such command; --help lists the commands' help
 refuses 'e: no such command; --help lists the commands' e eval run
+refuses 'eval: unexpected argument' inspect run eval run
 refuses 'text: unexpected argument, did you mean --data text?' train text
 refuses 'OUT_DIR is required: folder of the training run' generate
 refuses 'sample: no such command, did you mean generate?' sample run

@@ -163,6 +163,7 @@ CLI::Option* make_option(CLI::App& app, const std::string& name, std::optional<E
 
 std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name) {
   auto program = std::make_shared<CLI::App>(description, name);
+  program->require_subcommand(0, 1);  // CLI11 would take the name of another one for that one
   auto version = [name] { return name + ' ' + SHIFTGRAD_VERSION + '\n' + machine_text(); };
   program->set_version_flag(
       "--version", version,
