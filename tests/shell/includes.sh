@@ -86,7 +86,7 @@ only_in '(core/machine/(simd|vector_kernel)|ops/|examples/book/)[^:]*' 'hwy/'
 only_in 'optim/peers/mpi_peers\.cpp' 'mpi\.h'
 only_in 'examples/python/extension/[^:]*' 'nanobind/'
 # It takes a compiler longer than all else in a source.
-only_in '(examples/apps/flags/(flags|program)|examples/show_shifts)\.cpp' 'CLI/'
+only_in '(examples/apps/flags/(flags|program)|examples/show_shifts|tests/fuzz/known_commands)\.cpp' 'CLI/'
 
 for folder in $folders; do
   for page in README.md meson.build; do
