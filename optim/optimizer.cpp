@@ -23,6 +23,7 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
                      std::vector<double> learning_rate_factors)
     : parameters_(std::move(parameters)), rule_(rule), factors_(std::move(learning_rate_factors)) {
   check(rule_);
+  require(!parameters_.empty(), "optimizer: no parameters, expected at least 1");
   require_distinct("optimizer", parameters_);
   if (factors_.empty()) factors_.assign(parameters_.size(), 1);
   require(factors_.size() == parameters_.size(), "optimizer: ", factors_.size(),

@@ -24,7 +24,8 @@ class Optimizer {
  public:
   /// Sets up the optimizer. A parameter's learning rate is the step's rate times the parameter's
   /// factor, which is 1 if no factors are given. Throws, naming the setting, when one of the rule
-  /// or a factor is out of range, and, naming both, when two parameters share an element.
+  /// or a factor is out of range, when there is no parameter, and, naming both, when two parameters
+  /// share an element.
   Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
             std::vector<double> learning_rate_factors = {});
 

@@ -108,18 +108,26 @@ void TrainingLoop::note(PeerConsistency& common) const {
 
 void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
                             bool last) {
+  for (const Tensor& one : {loss, objective})
+    require(one.shape().empty(), "trainer: step ", state_.step + 1, ": a loss of shape ",
+            one.shape(), ", expected []");
   if (!listed_.empty()) require_listed(tape, listed_);
   listed_.clear();
   std::function<void()> start_sums = [&] { gradient_reducer_.start(); };
   tape.backward(objective, Tensor::full({}, static_cast<Scalar>(weight)),
                 last ? start_sums : nullptr);
-  loss_ += weight * static_cast<double>(loss.item());
+  loss_ = loss_.value_or(0) + weight * static_cast<double>(loss.item());
 }
 
 double TrainingLoop::next_rate() const {
   if (!config_.rate) return config_.schedule.at(state_.step);
   std::string name = text("trainer: step ", state_.step + 1, ": rate");
-  double rate = in_name_of(name, [&] { return config_.rate(*state_.rates); });
+  double rate = 0;
+  try {
+    rate = config_.rate(*state_.rates);
+  } catch (const std::exception& error) {
+    fail(name, ": ", error.what());
+  }
   require(rate >= 0 && std::isfinite(rate), name, " of ", rate, ", expected at least 0");
   return rate;
 }
@@ -131,12 +139,14 @@ StepReport TrainingLoop::step() {
   std::vector<Learning> learning;
   for (const Parameter& one : state_.optimizer.parameters()) learning.emplace_back(one);
   state_.optimizer.zero_gradients();
-  loss_ = 0;
+  loss_.reset();
   Context context{.training = true, .random = state_.random};
   StepReport report{
       .step = state_.step + 1, .learning_rate = next_rate(), .tokens = learn(context)};
+  require(loss_.has_value(), "trainer: step ", report.step,
+          ": learn has made no call of TrainingLoop::backward, expected one for each batch");
   report.waiting_seconds = gradient_reducer_.finish();
-  report.loss = sums(peers_, {loss_})[0];
+  report.loss = sums(peers_, {*loss_})[0];
   report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
   require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
           report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
@@ -157,6 +167,9 @@ StepReport TrainingLoop::step() {
 EvaluationReport TrainingLoop::evaluation(const EvaluationProgress& progress) {
   auto [train, validation] = in_name_of(text("trainer: evaluation after step ", state_.step),
                                         [&] { return scores(progress); });
+  for (const Evaluation& one : {train, validation})
+    require(std::isfinite(one.nats), "trainer: evaluation after step ", state_.step, ": a loss of ",
+            one.nats, ", expected a finite one");
   bool best = validation.nats < state_.best_loss;
   if (best) state_.best_loss = validation.nats;
   state_.evaluations_since_best = best ? 0 : state_.evaluations_since_best + 1;

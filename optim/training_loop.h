@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -173,7 +174,7 @@ class TrainingLoop {
                std::map<std::string, Fingerprint> data, ProcessGroup& peers);
 
   /// Takes the batches of an update and runs this peer's rows of each forward, with the context,
-  /// and `backward`. Returns the number of tokens in all rows of all batches.
+  /// and `backward`, at least once. Returns the number of tokens in all rows of all batches.
   virtual int64_t learn(Context& context) = 0;
   /// Scores the training data, then the validation data. It calls `progress` after each batch, and
   /// ends as soon as that throws. With several peers, `sums` or mean_over adds up what they found.
@@ -190,8 +191,8 @@ class TrainingLoop {
 
   /// Adds the gradients of `objective`, and of what is reported as the loss, with the weight of
   /// this peer's rows in the mean over all tokens. After the `last` call of a step the gradients
-  /// are final. Throws in the first step when the tape has read a tensor that learns and is not
-  /// listed.
+  /// are final. Throws unless both have the shape [], and in the first step when the tape has read
+  /// a tensor that learns and is not listed.
   void backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
                 bool last = true);
 
@@ -219,7 +220,7 @@ class TrainingLoop {
   TrainerState state_;
   GradientReducer gradient_reducer_;
   /// The loss of this peer's rows in this step, as far as they have been run.
-  double loss_ = 0;
+  std::optional<double> loss_{};
   /// Whether this peer is asked to stop; empty outside of `run`.
   std::function<bool()> asks_{};
 };

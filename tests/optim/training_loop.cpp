@@ -18,6 +18,7 @@
 #include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
+using namespace shiftgrad::test;
 
 TEST_CASE("training loop: reports and evaluates as its config says") {
   LanguageModel model = new_model(small_transformer(8));
