@@ -13,6 +13,7 @@
 #include "examples/apps/seq2seq/command.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/foreign_errors.h"
+#include "tests/fuzz/known_commands.h"
 #include "tests/fuzz/working_folder.h"
 #include "tests/support/temporary_folder.h"
 
@@ -43,13 +44,43 @@ void read_from(const std::string& text) {
   ::close(descriptor);
 }
 
+std::vector<common::Command> reading_commands(const std::string& program, CLI::App& app) {
+  if (program == "seq2seq")
+    return {seq2seq::eval_command(app), seq2seq::translate_command(app),
+            seq2seq::attention_command(app), seq2seq::report_command(app)};
+  return {char_lm::eval_command(app),      char_lm::generate_command(app),
+          char_lm::inspect_command(app),   char_lm::plot_command(app),
+          char_lm::attention_command(app), char_lm::positions_command(app),
+          char_lm::context_command(app),   char_lm::convert_command(app),
+          char_lm::report_command(app)};
+}
+
+std::vector<common::Command> training_commands(const std::string& program, CLI::App& app) {
+  shiftgrad::ProcessGroup& alone = shiftgrad::alone();
+  if (program == "seq2seq") return {seq2seq::train_command(app, alone)};
+  return {char_lm::train_command(app, alone), char_lm::compare_command(app)};
+}
+
+/// Whether this is a command that trains.
+bool trains(const std::string& word) { return word == "train" || word == "compare"; }
+
+/// The commands that such arguments may name. Those that train have many flags, and take long to
+/// make, so they come only where the first word is none of the others.
+std::vector<common::Command> needed_commands(const std::string& program,
+                                             const std::vector<std::string>& arguments,
+                                             CLI::App& app) {
+  bool reads = !arguments.empty() && !trains(arguments[0]) &&
+               known_command({program, arguments[0]}) != nullptr;
+  return reads ? reading_commands(program, app) : commands(program, app);
+}
+
 int status_of(const std::string& program, std::vector<std::string> arguments) {
+  auto app = common::make_program("", program);
+  std::vector<common::Command> needed = needed_commands(program, arguments, *app);
   arguments.insert(arguments.begin(), program);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
-  auto app = common::make_program("", program);
-  return common::run_program(*app, commands(program, *app), static_cast<int>(pointers.size()),
-                             pointers.data());
+  return common::run_program(*app, needed, static_cast<int>(pointers.size()), pointers.data());
 }
 
 /// The lines that do not speak of a row that was skipped, or of a precision that gains no time.
@@ -62,26 +93,12 @@ std::vector<std::string> complaints(const std::string& program, const std::strin
   return result;
 }
 
-/// Whether such a command writes into its folder before it may fail.
-bool trains(const std::vector<std::string>& arguments) {
-  constexpr const char* trainings[] = {"train", "compare"};
-  return std::ranges::find_first_of(arguments, trainings) != arguments.end();
-}
-
 }  // namespace
 
 std::vector<common::Command> commands(const std::string& program, CLI::App& app) {
-  shiftgrad::ProcessGroup& alone = shiftgrad::alone();
-  if (program == "seq2seq")
-    return {seq2seq::train_command(app, alone), seq2seq::eval_command(app),
-            seq2seq::translate_command(app), seq2seq::attention_command(app),
-            seq2seq::report_command(app)};
-  return {char_lm::train_command(app, alone), char_lm::eval_command(app),
-          char_lm::generate_command(app),     char_lm::compare_command(app),
-          char_lm::inspect_command(app),      char_lm::plot_command(app),
-          char_lm::attention_command(app),    char_lm::positions_command(app),
-          char_lm::context_command(app),      char_lm::convert_command(app),
-          char_lm::report_command(app)};
+  std::vector<common::Command> all = reading_commands(program, app);
+  for (common::Command& command : training_commands(program, app)) all.push_back(command);
+  return all;
 }
 
 void expect_no_control_characters(const std::string& text) {
@@ -115,7 +132,8 @@ Outcome run(const std::string& program, const std::vector<std::string>& argument
   expect(lines.size() == 1 && lines[0].starts_with(program + ": "),
          "one line that begins with the program's name: " + errors);
   expect(!is_foreign_error(lines[0]), "an error of our own: " + errors);
-  if (outcome.status == 2 || !trains(arguments))
+  // A training writes into its folder before it may fail.
+  if (outcome.status == 2 || std::ranges::none_of(arguments, trains))
     expect(files() == before, "no file changed by what is refused: " + errors);
   return outcome;
 }
