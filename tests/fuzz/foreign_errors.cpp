@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using fuzz::is_foreign_error;
+using fuzz::foreign_mark;
 
 TEST_CASE("foreign errors: messages of the standard library and of the JSON library are known") {
   for (const char* what :
@@ -11,8 +11,8 @@ TEST_CASE("foreign errors: messages of the standard library and of the JSON libr
         "cannot create std::vector larger than max_size()", "std::bad_alloc", "bad_alloc",
         "map::at", "bad optional access", "stoll", "stod",
         "[json.exception.type_error.302] type must be string, but is number"}) {
-    CHECK(is_foreign_error(std::string("char_lm: run/best.safetensors: ") + what));
-    CHECK(is_foreign_error(std::string("char_lm: ") + what));
+    CHECK(foreign_mark(std::string("char_lm: run/best.safetensors: ") + what));
+    CHECK(foreign_mark(std::string("char_lm: ") + what));
   }
 }
 
@@ -22,5 +22,5 @@ TEST_CASE("foreign errors: a name that a file holds is no error of a library") {
         R"(char_lm: run/best.safetensors: unexpected tensors "a\"b", "std::basic_string")",
         R"(char_lm: run/best.safetensors: vocabulary {"vector::":1}, expected a list)",
         R"(char_lm: run/best.safetensors: unknown dtype "basic_string...)"})
-    CHECK(!is_foreign_error(message));
+    CHECK(!foreign_mark(message));
 }

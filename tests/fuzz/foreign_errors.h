@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace fuzz {
@@ -22,16 +23,17 @@ inline std::string without_quotes(const std::string& message) {
   return rest;
 }
 
-/// Whether an error message comes from a library that the user has never heard of. The name of a
-/// library in quotes does not count.
-inline bool is_foreign_error(const std::string& message) {
+/// The words by which an error message comes from a library that the user has never heard of, or
+/// null. The name of a library in quotes does not count.
+inline const char* foreign_mark(const std::string& message) {
   std::string rest = without_quotes(message);
   auto is_in_rest = [&](const char* mark) { return rest.find(mark) != rest.npos; };
   constexpr const char* marks[] = {
       "std::",     "vector::", "basic_string",        "json.exception", "fit into memory",
       "bad_alloc", "::at",     "bad optional access", "stoi",           "stol",
       "stod"};
-  return std::ranges::any_of(marks, is_in_rest);
+  auto found = std::ranges::find_if(marks, is_in_rest);
+  return found == std::end(marks) ? nullptr : *found;
 }
 
 }  // namespace fuzz

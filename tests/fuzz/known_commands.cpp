@@ -77,6 +77,8 @@ const KnownCommand* known_command(const std::vector<std::string>& words) {
   return found == known_commands().end() ? nullptr : &*found;
 }
 
+bool trains(const std::string& name) { return name == "train" || name == "compare"; }
+
 std::vector<std::string> small_flags(const KnownCommand& command,
                                      const std::vector<std::string>& words) {
   std::vector<std::string> result;

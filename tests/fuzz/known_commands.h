@@ -28,6 +28,9 @@ const std::vector<KnownCommand>& known_commands();
 /// The one that the words of a command line name, or null.
 const KnownCommand* known_command(const std::vector<std::string>& words);
 
+/// Whether a command of this name trains.
+bool trains(const std::string& name);
+
 /// Flags with small values (affordable.h) for those that the words of a command line do not give.
 std::vector<std::string> small_flags(const KnownCommand& command,
                                      const std::vector<std::string>& words);
