@@ -196,5 +196,5 @@ TEST_CASE("task mistakes: in scores, configs and files") {
         path + ": a model of the config d_model 8, expected 9");
   CHECK(refusal([&] {
           load(model.input, path, R"({"d_model": 8})");
-        }).starts_with(path + ": missing tensors \"bias\", \"weight\"; unexpected tensors "));
+        }).starts_with(path + ": missing tensors \"weight\", \"bias\"; unexpected tensors "));
 }

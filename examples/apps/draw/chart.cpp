@@ -328,8 +328,8 @@ std::string sentence_of(const Chart& chart) {
   std::string sentence;
   for (const Line& line : chart.lines) {
     std::vector<Point> drawn;
-    std::ranges::copy_if(line.points, std::back_inserter(drawn),
-                         [&](const Point& point) { return is_drawn(chart, point); });
+    for (const Point& point : line.points)
+      if (is_drawn(chart, point)) drawn.push_back(point);
     if (drawn.empty() || !line.named()) continue;
     const Point &first = drawn.front(), &last = drawn.back();
     auto value = [&](const Point& point) {
