@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <sstream>
 
 #include "core/errors.h"
 
@@ -35,8 +34,8 @@ bool matches(const std::string& name, const std::string& pattern) {
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
-  std::istringstream stream(list);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  for (size_t begin = 0; begin < list.size(); begin += parts.back().size() + 1)
+    parts.push_back(list.substr(begin, list.find(',', begin) - begin));
   return parts;
 }
 
