@@ -31,9 +31,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t longest,
                                           unsigned seed) {
-  std::string file(reinterpret_cast<const char*>(data), size);
-  fuzz::Choices choices(seed);
-  std::string mutated = fuzz::mutated_checkpoint(file, longest, fuzz::checkpoint_seed, choices);
-  std::copy(mutated.begin(), mutated.end(), data);
-  return mutated.size();
+  return fuzz::mutate_checkpoint(data, size, longest, fuzz::checkpoint_seed, seed);
 }

@@ -111,8 +111,6 @@ void change(File& file, Seed* seed, Choices& choices) {
   if (!metadata.is_object()) metadata = json::object();
 }
 
-}  // namespace
-
 std::string mutated_checkpoint(const std::string& file, size_t longest, Seed* seed,
                                Choices& choices) {
   std::optional<File> content = parsed(file);
@@ -121,6 +119,14 @@ std::string mutated_checkpoint(const std::string& file, size_t longest, Seed* se
   change(*content, seed, choices);
   std::string result = framed(*content);
   return result.size() <= longest ? result : mutated_bytes(file, longest);
+}
+
+}  // namespace
+
+size_t mutate_checkpoint(uint8_t* data, size_t size, size_t longest, Seed* seed, unsigned number) {
+  Choices choices(number);
+  std::string file(reinterpret_cast<const char*>(data), size);
+  return put(mutated_checkpoint(file, longest, seed, choices), data, longest);
 }
 
 std::string affordable_checkpoint(const std::string& file) {

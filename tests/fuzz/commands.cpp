@@ -130,8 +130,5 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t lon
     words = seed(choices);
   else
     change(words, choices);
-  std::string mutated = joined(words);
-  size_t length = std::min(mutated.size(), longest);
-  std::copy_n(mutated.begin(), length, data);
-  return length;
+  return fuzz::put(joined(words), data, longest);
 }

@@ -1,7 +1,6 @@
 // libFuzzer's target for the files of flags that train --config reads. They are refused in one
 // line, or the training that they describe is one that can be resumed.
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/fuzz/affordable.h"
@@ -91,8 +90,5 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t lon
     fuzz::change(object, choices);
   else
     set_flag(object, choices);
-  std::string mutated = fuzz::dumped(object);
-  size_t length = std::min(mutated.size(), longest);
-  std::copy_n(mutated.begin(), length, data);
-  return length;
+  return fuzz::put(fuzz::dumped(object), data, longest);
 }

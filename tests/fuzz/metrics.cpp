@@ -1,10 +1,10 @@
 // libFuzzer's target for metrics.jsonl. What is in it is drawn, or refused in one line, and a
 // training that goes on keeps only whole lines of it.
 
-#include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/json_mutator.h"
@@ -108,7 +108,5 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t lon
     lines[place] = changed(lines[place], choices);
   std::string mutated;
   for (const std::string& each : lines) mutated += each + '\n';
-  size_t length = std::min(mutated.size(), longest);
-  std::copy_n(mutated.begin(), length, data);
-  return length;
+  return fuzz::put(mutated, data, longest);
 }

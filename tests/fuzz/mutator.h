@@ -29,6 +29,10 @@ class Choices {
 /// What libFuzzer's own mutation makes of the bytes.
 std::string mutated_bytes(const std::string& bytes, size_t longest);
 
+/// Puts the input, cut to `longest` bytes, where a target's LLVMFuzzerCustomMutator leaves it, and
+/// returns its size.
+size_t put(const std::string& input, uint8_t* data, size_t longest);
+
 }  // namespace fuzz
 
 /// libFuzzer gives this to a target's LLVMFuzzerCustomMutator.

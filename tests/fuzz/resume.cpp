@@ -1,7 +1,6 @@
 // libFuzzer's target for trainings that go on. Whatever the last checkpoint holds, the training
 // goes on, or is refused in one line, and the run stays as it is.
 
-#include <algorithm>
 #include <filesystem>
 
 #include "tests/fuzz/checkpoint_mutator.h"
@@ -42,9 +41,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t longest,
                                           unsigned seed) {
-  std::string file(reinterpret_cast<const char*>(data), size);
-  fuzz::Choices choices(seed);
-  std::string mutated = fuzz::mutated_checkpoint(file, longest, fuzz::trained_checkpoint, choices);
-  std::copy(mutated.begin(), mutated.end(), data);
-  return mutated.size();
+  return fuzz::mutate_checkpoint(data, size, longest, fuzz::trained_checkpoint, seed);
 }

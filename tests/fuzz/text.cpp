@@ -186,7 +186,5 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t lon
   for (size_t changes = 1 + choices.below(3); changes > 0; --changes)
     text.insert(choices.below(text.size() + 1), choices.of(pieces));
   if (choices.once_in(8)) text += text;
-  size_t length = std::min(text.size(), longest);
-  std::copy_n(text.begin(), length, data);
-  return length;
+  return fuzz::put(text, data, longest);
 }
