@@ -31,13 +31,9 @@ void check_memory(const TrainFlags& flags, const shiftgrad::LanguageModel& model
   auto per_token = static_cast<double>(model.config.vocab_size + traits.n_layer * traits.d_model);
   int moments = trainer.optimizer != shiftgrad::OptimizerType::sgd ? 2 : trainer.momentum > 0;
   std::vector<shiftgrad::Parameter> all = parameters(model), learning = all;
-  std::erase_if(learning, [&](auto& one) { return shiftgrad::is_frozen(one.name, trainer.freeze); });
+  std::erase_if(learning,
+                [&](auto& one) { return shiftgrad::is_frozen(one.name, trainer.freeze); });
   common::require_memory(all, learning, moments, tokens * per_token);
-}
-
-shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) {
-  shiftgrad::Random random{.seed = flags.trainer.seed};
-  return {model_config(flags.model, vocab_size), random};
 }
 
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
@@ -76,7 +72,8 @@ shiftgrad::LanguageModel begun_model(const TrainFlags& flags, const SavedRun* sa
       return shiftgrad::LanguageModel(model_config(flags.model, vocab_size), values);
     };
     check_memory(flags, common::without_values(make), peers);
-    return new_model(flags, vocab_size);
+    shiftgrad::Random random{.seed = flags.trainer.seed};
+    return make(random);
   }
   shiftgrad::LanguageModel model = saved_model(flags, *saved);
   check_memory(flags, model, peers);

@@ -26,11 +26,6 @@ void check_memory(const TrainFlags& flags, const shiftgrad::EncoderDecoder& mode
   common::require_memory(all, all, 2, activations);
 }
 
-shiftgrad::EncoderDecoder new_model(const TrainFlags& flags, const Data& data) {
-  shiftgrad::Random random{.seed = flags.trainer.seed};
-  return {config_of(flags, data), random};
-}
-
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
 shiftgrad::EncoderDecoder saved_model(const TrainFlags& flags, SavedRun run) {
   run.model.dropout = run.model.attention_dropout = flags.model.dropout;
@@ -45,7 +40,8 @@ shiftgrad::EncoderDecoder begun_model(const TrainFlags& flags, const SavedRun* s
       return shiftgrad::EncoderDecoder(config_of(flags, data), values);
     };
     check_memory(flags, common::without_values(make), peers);
-    return new_model(flags, data);
+    shiftgrad::Random random{.seed = flags.trainer.seed};
+    return make(random);
   }
   shiftgrad::EncoderDecoder model = saved_model(flags, *saved);
   check_memory(flags, model, peers);
