@@ -87,16 +87,17 @@ def _check_kind(name, value, kinds, expected):
 
 def _stops(stop, as_text):
     """A list of the endings: of a text or of tokens, one or several."""
-    one, kind = ((str, bytes), "a str or bytes") if as_text else (torch.Tensor, "tokens")
+    one = (str, bytes) if as_text else torch.Tensor
+    each = one if as_text else (torch.Tensor, list, tuple)
     if isinstance(stop, one):
         return [stop]
-    each = one if as_text else (torch.Tensor, list, tuple)
-    tokens = not as_text and isinstance(stop, (list, tuple)) and not any(isinstance(part, each) for part in stop)
-    if tokens:
-        return [stop]
-    several = isinstance(stop, (list, tuple)) and all(isinstance(part, each) for part in stop)
-    _check_kind("stop", stop, (list, tuple) if several else (), f"{kind}, as the prompt is, or a list of several")
-    return stop
+    if isinstance(stop, (list, tuple)):
+        if all(isinstance(part, each) for part in stop):
+            return stop
+        if not as_text and not any(isinstance(part, each) for part in stop):
+            return [stop]
+    kind = "a str or bytes" if as_text else "tokens"
+    raise TypeError(f"generate: stop is {inputs.shown(stop)}, expected {kind}, as the prompt is, or a list of several")
 
 
 class LanguageModel(_Model):
