@@ -72,7 +72,7 @@ void TrainerState::visit(SavedState& saved) {
     saved("rate.last", rates->learning_rate);
     saved("rate.losses", rates->losses);
     saved("rate.is_evaluated", is_evaluated);
-    *rates = {step, rates->learning_rate, std::move(rates->losses), is_evaluated > 0};
+    rates->is_evaluated = is_evaluated > 0;
   }
   saved("dropout", random.seed, random.stream, random.counter);
   std::vector<Moments> moments = optimizer.moments();

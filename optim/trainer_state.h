@@ -82,7 +82,7 @@ struct TrainerState {
   int64_t evaluations_since_best = 0;
   /// Whether the evaluation of this step was due and not made, since the run was stopped in it.
   bool evaluation_due = false;
-  /// What the rate depends on, where it is a function of that.
+  /// What the rate depends on beside the step, where it is a function.
   std::optional<RateInput> rates{};
 
   /// Writes or reads

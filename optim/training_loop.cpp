@@ -119,9 +119,10 @@ void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& object
   loss_ = loss_.value_or(0) + weight * static_cast<double>(loss.item());
 }
 
-double TrainingLoop::next_rate() const {
+double TrainingLoop::next_rate() {
   if (!config_.rate) return config_.schedule.at(state_.step);
   std::string name = text("trainer: step ", state_.step + 1, ": rate");
+  state_.rates->step = state_.step;
   double rate = 0;
   try {
     rate = config_.rate(*state_.rates);
@@ -155,7 +156,6 @@ StepReport TrainingLoop::step() {
   state_.random = context.random;
   state_.step = report.step;
   if (state_.rates) {
-    state_.rates->step = report.step;
     state_.rates->learning_rate = report.learning_rate;
     state_.rates->is_evaluated = false;
   }

@@ -209,7 +209,7 @@ class TrainingLoop {
   bool advance(const TrainerCallbacks& callbacks);
   bool is_due(int64_t interval) const;
   /// Returns the learning rate of the next update.
-  double next_rate() const;
+  double next_rate();
 
   LoopConfig config_;
   /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.
