@@ -7,7 +7,7 @@ Each line has the threads, an attention of a model's size, B, T, the scores B·H
 code over that of the kernel, in inference and training: the least of many calls of both in turn, in floats. With one
 thread it is the time that the thread computed, so that other work of the machine counts little; with more, the machine
 has to be idle. The last lines say from how many scores on nothing was slower by more than 1 %. --rule leaves it to the
-package which calls are the kernel's, instead: those of LEAST_SCORES in accelerated.py for each thread, chosen so.
+package which calls are the kernel's, instead: those from LEAST_SCORES in accelerated.py on, chosen so.
 """
 
 import argparse

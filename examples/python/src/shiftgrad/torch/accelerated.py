@@ -17,10 +17,10 @@ from .watchers import has_tangents, is_traced
 _harmless = (
     "use_cache", "query_length", "cache_position", "return_dict", "output_hidden_states", "num_items_in_batch")
 
-# The least scores B·H·T·K of a call that the kernel computes, for each of torch's threads: for fewer, not every module
-# gains by it. What a call costs beside its scores does not shrink with threads. short_inputs.py says where no module of
-# its table is slower by more than 1 %; this is the greatest of the CPUs that were tried.
-LEAST_SCORES = 2**19
+# The least scores B·H·T·K of a call that the kernel computes: for fewer, not every module gains by it. short_inputs.py
+# says where no module of its table is slower by more than 1 %; this is the greatest of the CPUs that were tried. It was
+# the same with one thread and with two. More threads were not tried, so there it grows with them.
+LEAST_SCORES = 9 * 2**16
 
 _low = (torch.bfloat16, torch.float16)
 
@@ -110,7 +110,7 @@ def _threads():
 
 
 def _is_short(scores):
-    return scores < LEAST_SCORES * _threads()
+    return scores < LEAST_SCORES * max(_threads(), 2) // 2
 
 
 # PyTorch 2.6 does not know it yet.
