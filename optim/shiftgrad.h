@@ -99,6 +99,7 @@
 #include "optim/random_streams.h"
 #include "optim/rate_function.h"
 #include "optim/schedule.h"
+#include "optim/task.h"
 #include "optim/trainer.h"
 #include "optim/trainer_config.h"
 #include "optim/trainer_state.h"

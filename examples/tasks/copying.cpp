@@ -1,0 +1,92 @@
+// Copying from far back: ten letters, T blanks, and then the ten letters again, by a causal model
+// with positions of one of five kinds. `copying POSITIONS LOSS [T [STEPS [SEED]]]`
+//
+//     POSITIONS  relative (Transformer-XL), rope, sinusoid, learned, none
+//     LOSS       over all places, or over those of the ten copied letters: all, copied
+
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arguments.h"
+
+using namespace shiftgrad;
+
+constexpr int64_t letters = 10, width = 64;
+constexpr int32_t blank = 0, copy_now = 9, symbols = 10;  // 1 to 8 are letters
+
+struct Problem {
+  Tokens given;   // [B, T + 20]: letters, blanks, and copy_now from the place before the copy on
+  Tokens wanted;  // [B, T + 20]: blanks, and the letters at the end
+
+  Problem(int64_t B, int64_t T, Random& random) : given{{B, T + 2 * letters}, {}}, wanted(given) {
+    for (int64_t b = 0; b < B; ++b) {
+      std::vector<int32_t> text;
+      for (int64_t n = 0; n < letters; ++n)
+        text.push_back(static_cast<int32_t>(1 + random.below(8)));
+      auto append = [](Tokens& row, int64_t times, int32_t token) {
+        row.values.insert(row.values.end(), static_cast<size_t>(times), token);
+      };
+      given.values.insert(given.values.end(), text.begin(), text.end());
+      append(given, T - 1, blank);
+      append(given, letters + 1, copy_now);
+      append(wanted, T + letters, blank);
+      wanted.values.insert(wanted.values.end(), text.begin(), text.end());
+    }
+  }
+};
+
+LanguageModelConfig model_of(const std::string& positions, int64_t T) {
+  LanguageModelConfig config{.vocab_size = 10, .d_model = 64, .n_layer = 2, .n_head = 4};
+  config.d_inner = 128;
+  config.mixer = MultiHeadAttentionConfig{};
+  if (positions == "relative")
+    config.mixer = TransformerXLAttentionConfig{};
+  else if (positions == "rope")
+    config.mixer = MultiHeadAttentionConfig{.position = AttentionPosition::rope};
+  else if (positions != "none")
+    config.position = value_named<TokenPosition>(positions);
+  if (positions == "learned") config.max_len = T + 2 * letters;
+  return config;
+}
+
+int main(int count, char** words) try {
+  initialize();
+  Arguments arguments(count, words);
+  std::string places = arguments.text(1, "LOSS");
+  require(places == "all" || places == "copied", "LOSS \"", places, "\", expected all or copied");
+  int64_t T = arguments.number(2, "T", 200);
+  auto seed = static_cast<uint64_t>(arguments.number(4, "SEED", 1));
+  Random random{.seed = seed}, other{.seed = seed, .stream = 1000};
+  LanguageModel model(model_of(arguments.text(0, "POSITIONS"), T), random);
+  auto loss_of = [&](const Problem& problem, const std::string& counted, Context& context) {
+    Tensor logits = model(problem.given, {}, context).logits;  // [B, T + 20, V]
+    return cross_entropy(logits, problem.wanted, {.ignored = counted == "all" ? -1 : blank});
+  };
+  const Problem held_out(64, T, other);
+  TaskTraining training(model, AdamW{},
+                        {.schedule = {.learning_rate = 1e-3, .warmup_iters = 100},
+                         .max_iters = arguments.number(3, "STEPS", 1000),
+                         .eval_interval = 100,
+                         .grad_clip = 1,
+                         .seed = seed},
+                        {.loss =
+                             [&](Context& context) {
+                               return loss_of(Problem(16, T, context.random), places, context);
+                             },
+                         .scores =
+                             [&] {
+                               Context context;
+                               return std::pair(
+                                   Evaluation{loss_of(held_out, "all", context).item(), 64},
+                                   Evaluation{loss_of(held_out, "copied", context).item(), 64});
+                             }});
+  training.run({.on_evaluation = [&](const EvaluationReport& report) {
+    std::cout << "step " << report.step << ": loss over all places " << report.train.nats
+              << ", over copied letters " << report.validation.nats << std::endl;
+  }});
+} catch (const std::exception& error) {
+  std::cerr << "copying: " << error.what() << '\n';
+  return 1;
+}
