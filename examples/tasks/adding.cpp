@@ -53,6 +53,7 @@ int main(int count, char** words) try {
   initialize();
   Arguments arguments(count, words);
   int64_t T = arguments.number(0, "T", 200);
+  require(T >= 2, "T ", T, ", expected at least 2");
   auto seed = static_cast<uint64_t>(arguments.number(2, "SEED", 1));
   Adder model({.seed = seed});
   auto loss_of = [&](int64_t B, Context& context) {

@@ -18,6 +18,11 @@ struct Arguments {
     shiftgrad::require(n < words.size(), "expected ", name, " as argument ", n + 1);
     return words[n];
   }
+  /// Returns the value that word n names.
+  template <shiftgrad::Named Enum>
+  Enum choice(size_t n, const char* name) const {
+    return shiftgrad::in_name_of(name, [&] { return shiftgrad::value_named<Enum>(text(n, name)); });
+  }
   /// Returns word n as a whole number from 0 on, or `otherwise` where there is none.
   int64_t number(size_t n, const char* name, int64_t otherwise) const {
     if (n >= words.size()) return otherwise;

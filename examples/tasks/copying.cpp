@@ -1,9 +1,10 @@
 // Copying from far back: ten letters, T blanks, and then the ten letters again, by a causal model
 // with positions of one of five kinds. `copying POSITIONS LOSS [T [STEPS [SEED]]]`
 //
-//     POSITIONS  relative (Transformer-XL), rope, sinusoid, learned, none
-//     LOSS       over all places, or over those of the ten copied letters: all, copied
+//     POSITIONS  none, relative (Transformer-XL), rope, or sinusoid or learned before the blocks
+//     LOSS       over all places, or those that are copied: all, copied
 
+#include <array>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -13,8 +14,15 @@
 
 using namespace shiftgrad;
 
-constexpr int64_t letters = 10, width = 64;
-constexpr int32_t blank = 0, copy_now = 9, symbols = 10;  // 1 to 8 are letters
+enum class Positions { none, relative, rope, sinusoid, learned };
+constexpr auto names(Positions) {
+  return std::array{"none", "relative", "rope", "sinusoid", "learned"};
+}
+enum class Places { all, copied };
+constexpr auto names(Places) { return std::array{"all", "copied"}; }
+
+constexpr int64_t letters = 10;
+constexpr int32_t blank = 0, copy_now = 9;  // and 1 to 8 are letters
 
 struct Problem {
   Tokens given;   // [B, T + 20]: letters, blanks, and copy_now from the place before the copy on
@@ -37,51 +45,61 @@ struct Problem {
   }
 };
 
-LanguageModelConfig model_of(const std::string& positions, int64_t T) {
+LanguageModelConfig model_of(Positions positions, int64_t T) {
   LanguageModelConfig config{.vocab_size = 10, .d_model = 64, .n_layer = 2, .n_head = 4};
   config.d_inner = 128;
   config.mixer = MultiHeadAttentionConfig{};
-  if (positions == "relative")
-    config.mixer = TransformerXLAttentionConfig{};
-  else if (positions == "rope")
-    config.mixer = MultiHeadAttentionConfig{.position = AttentionPosition::rope};
-  else if (positions != "none")
-    config.position = value_named<TokenPosition>(positions);
-  if (positions == "learned") config.max_len = T + 2 * letters;
+  switch (positions) {
+    case Positions::none:
+      break;
+    case Positions::relative:
+      config.mixer = TransformerXLAttentionConfig{};
+      break;
+    case Positions::rope:
+      config.mixer = MultiHeadAttentionConfig{.position = AttentionPosition::rope};
+      break;
+    case Positions::sinusoid:
+      config.position = TokenPosition::sinusoid;
+      break;
+    case Positions::learned:
+      config.position = TokenPosition::learned;
+      config.max_len = T + 2 * letters;
+  }
   return config;
 }
 
 int main(int count, char** words) try {
   initialize();
   Arguments arguments(count, words);
-  std::string places = arguments.text(1, "LOSS");
-  require(places == "all" || places == "copied", "LOSS \"", places, "\", expected all or copied");
+  auto positions = arguments.choice<Positions>(0, "POSITIONS");
+  auto places = arguments.choice<Places>(1, "LOSS");
   int64_t T = arguments.number(2, "T", 200);
+  require(T >= 1, "T 0, expected at least 1");
   auto seed = static_cast<uint64_t>(arguments.number(4, "SEED", 1));
   Random random{.seed = seed}, other{.seed = seed, .stream = 1000};
-  LanguageModel model(model_of(arguments.text(0, "POSITIONS"), T), random);
-  auto loss_of = [&](const Problem& problem, const std::string& counted, Context& context) {
+  LanguageModel model(model_of(positions, T), random);
+  auto loss_of = [&](const Problem& problem, Places counted, Context& context) {
     Tensor logits = model(problem.given, {}, context).logits;  // [B, T + 20, V]
-    return cross_entropy(logits, problem.wanted, {.ignored = counted == "all" ? -1 : blank});
+    return cross_entropy(logits, problem.wanted, {.ignored = counted == Places::all ? -1 : blank});
   };
   const Problem held_out(64, T, other);
-  TaskTraining training(model, AdamW{},
-                        {.schedule = {.learning_rate = 1e-3, .warmup_iters = 100},
-                         .max_iters = arguments.number(3, "STEPS", 1000),
-                         .eval_interval = 100,
-                         .grad_clip = 1,
-                         .seed = seed},
-                        {.loss =
-                             [&](Context& context) {
-                               return loss_of(Problem(16, T, context.random), places, context);
-                             },
-                         .scores =
-                             [&] {
-                               Context context;
-                               return std::pair(
-                                   Evaluation{loss_of(held_out, "all", context).item(), 64},
-                                   Evaluation{loss_of(held_out, "copied", context).item(), 64});
-                             }});
+  TaskTraining training(
+      model, AdamW{},
+      {.schedule = {.learning_rate = 1e-3, .warmup_iters = 100},
+       .max_iters = arguments.number(3, "STEPS", 1000),
+       .eval_interval = 100,
+       .grad_clip = 1,
+       .seed = seed},
+      {.loss =
+           [&](Context& context) {
+             return loss_of(Problem(16, T, context.random), places, context);
+           },
+       .scores =
+           [&] {
+             Context context;
+             return std::pair(Evaluation{loss_of(held_out, Places::all, context).item(), 64},
+                              Evaluation{loss_of(held_out, Places::copied, context).item(), 64});
+           }});
   training.run({.on_evaluation = [&](const EvaluationReport& report) {
     std::cout << "step " << report.step << ": loss over all places " << report.train.nats
               << ", over copied letters " << report.validation.nats << std::endl;

@@ -17,6 +17,8 @@ struct Part {
 };
 
 Part part(const SafeTensors& file, const std::string& name) {
+  require(file.tensors.contains(name + ".images") && file.tensors.contains(name + ".labels"),
+          "DATA has no ", name, ".images or ", name, ".labels, expected both");
   return {converted_tensor(name, file.tensors.at(name + ".images")),
           loaded_tokens(name, file.tensors.at(name + ".labels"))};
 }
@@ -65,19 +67,14 @@ Tensor moved(const Tensor& images, Random& random) {
   return slice(slice(framed, 1, y, y + 8), 2, x, x + 8);                       // [B, 8, 8]
 }
 
-Evaluation score(const Encoder& model, const Part& part) {
-  Context context;
-  return {cross_entropy(model(part.images, context), part.labels).item(), part.images.size(0)};
-}
-
-/// Returns which share of the digits is named rightly, in percent.
-double accuracy(const Encoder& model, const Part& part) {
+/// Returns the share of the digits that are named wrongly, in percent.
+Evaluation errors(const Encoder& model, const Part& part) {
   Context context;
   Tokens guess = argmax(model(part.images, context), 1);  // [N]
-  double right = 0;
+  int64_t wrong = 0, all = std::ssize(guess.values);
   for (size_t n = 0; n < guess.values.size(); ++n)
-    right += guess.values[n] == part.labels.values[n];
-  return 100 * right / static_cast<double>(guess.values.size());
+    wrong += guess.values[n] != part.labels.values[n];
+  return {100.0 * static_cast<double>(wrong) / static_cast<double>(all), all};
 }
 
 int main(int count, char** words) try {
@@ -86,17 +83,9 @@ int main(int count, char** words) try {
   SafeTensors file = read_safetensors(arguments.text(0, "DATA"));
   std::string path = arguments.text(1, "MODEL");
   auto seed = static_cast<uint64_t>(arguments.number(2, "SEED", 1));
-  Part train = part(file, "train"), validation = part(file, "validation"),
-       test = part(file, "test");
-
+  Part train = part(file, "train"), validation = part(file, "validation");
   Encoder model({.seed = seed});
-  LoopConfig config{.schedule = {.learning_rate = 2e-3, .warmup_iters = 50},
-                    .batch_size = 32,
-                    .max_iters = arguments.number(3, "STEPS", 3600),
-                    .eval_interval = 100,
-                    .grad_clip = 1,
-                    .seed = seed};
-  Epochs batches(train.images.size(0), config.batch_size, seed);
+  Epochs batches(train.images.size(0), 32, seed);
   auto loss = [&](Context& context) {
     std::vector<int64_t> batch = batches.next();
     Tensor images = members_of(train.images, batch);  // [B, 8, 8]
@@ -104,18 +93,22 @@ int main(int count, char** words) try {
     return cross_entropy(model(images, context), members_of(train.labels, batch));
   };
   TaskTraining training(
-      model, AdamW{.weight_decay = 0.05}, config,
+      model, AdamW{.weight_decay = 0.05},
+      {.schedule = {.learning_rate = 2e-3, .warmup_iters = 50},
+       .max_iters = arguments.number(3, "STEPS", 3600),
+       .eval_interval = 100,
+       .grad_clip = 1,
+       .seed = seed},
       {.loss = loss,
-       .scores = [&] { return std::pair(score(model, train), score(model, validation)); },
+       .scores = [&] { return std::pair(errors(model, train), errors(model, validation)); },
        .visit_state = [&](SavedState& saved) { batches.visit(saved); }});
   training.run({.on_evaluation = [&](const EvaluationReport& report) {
-    std::cout << "step " << report.step << ": loss " << report.train.nats << ", validation "
-              << report.validation.nats << std::endl;
+    std::cout << "step " << report.step << ": " << report.train.nats << " % wrong, of validation "
+              << report.validation.nats << " %" << std::endl;
     if (report.best) save(model, path);
   }});
   load(model, path);
-  std::cout << "validation " << accuracy(model, validation) << " %, test " << accuracy(model, test)
-            << " %\n";
+  std::cout << "of test " << errors(model, part(file, "test")).nats << " % wrong\n";
 } catch (const std::exception& error) {
   std::cerr << "digits: " << error.what() << '\n';
   return 1;

@@ -15,6 +15,7 @@ using namespace shiftgrad;
 
 constexpr int64_t horizon = 10, segment = 16, mem_len = 48;
 constexpr int64_t trained = 200, validated = 240;  // the years up to 1899, and up to 1939
+constexpr Scalar unit = 50;  // the series has the square roots of so many spots
 
 struct Forecaster : Module {
   Linear input, output;
@@ -44,8 +45,8 @@ struct Forecaster : Module {
   }
 };
 
-/// Returns the mean squared error of the forecasts of the years first … last-1 of a series
-/// [1, T, 1], made `ahead` years before.
+/// Returns the root of the mean squared error of the forecasts of the years first … last-1 of a
+/// series [1, T, 1], made `ahead` years before.
 double error(const Forecaster& model, const Tensor& series, int64_t first, int64_t last,
              int64_t ahead) {
   Context context;
@@ -54,7 +55,8 @@ double error(const Forecaster& model, const Tensor& series, int64_t first, int64
   for (int64_t t = 0; t < last; t += segment)
     parts.push_back(model(slice(series, 1, t, std::min(t + segment, last)), memory, context));
   Tensor forecast = slice(select(concat(parts, 1), 2, ahead - 1), 1, first - ahead, last - ahead);
-  return mse_loss(forecast, slice(select(series, 2, 0), 1, first, last)).item();
+  Tensor spots = square(slice(select(series, 2, 0), 1, first, last)) * unit;
+  return std::sqrt(mse_loss(square(forecast) * unit, spots).item());
 }
 
 /// Returns the mean over all distances of a forecast.
@@ -94,14 +96,13 @@ int main(int count, char** words) try {
   check_names({"sunspots"}, file.tensors);
   std::string path = arguments.text(1, "MODEL");
   auto seed = static_cast<uint64_t>(arguments.number(2, "SEED", 1));
-  constexpr Scalar unit = 50;
-  Tensor years = converted_tensor("sunspots", file.tensors.at("sunspots")) / unit;  // [T]
-  Tensor series = reshape(years, {1, -1, 1});
+  Tensor spots = converted_tensor("sunspots", file.tensors.at("sunspots"));  // [T]
+  Tensor series = reshape(sqrt(spots / unit), {1, -1, 1});
 
   Forecaster model({.seed = seed});
   TaskTraining training(model, AdamW{.weight_decay = 0.1},
-                        {.schedule = {.learning_rate = 2e-3, .warmup_iters = 20},
-                         .max_iters = arguments.number(3, "STEPS", 1500),
+                        {.schedule = {.learning_rate = 5e-4, .warmup_iters = 20},
+                         .max_iters = arguments.number(3, "STEPS", 1200),
                          .eval_interval = 50,
                          .grad_clip = 1,
                          .seed = seed},
@@ -112,14 +113,14 @@ int main(int count, char** words) try {
                                                 score(model, series, trained, validated));
                              }});
   training.run({.on_evaluation = [&](const EvaluationReport& report) {
-    std::cout << "step " << report.step << ": " << unit * std::sqrt(report.train.nats)
-              << ", validation " << unit * std::sqrt(report.validation.nats) << std::endl;
+    std::cout << "step " << report.step << ": " << report.train.nats << ", validation "
+              << report.validation.nats << std::endl;
     if (report.best) save(model, path);
   }});
   load(model, path);
   for (int64_t ahead : {1, 2, 5, 10})
-    std::cout << ahead << " ahead: "
-              << unit * std::sqrt(error(model, series, validated, series.size(1), ahead)) << '\n';
+    std::cout << ahead << " ahead: " << error(model, series, validated, series.size(1), ahead)
+              << '\n';
 } catch (const std::exception& error) {
   std::cerr << "sunspots: " << error.what() << '\n';
   return 1;

@@ -18,11 +18,11 @@ using namespace shiftgrad::test;
 
 namespace {
 
-const LoopConfig config{.schedule = {.learning_rate = 0.1},
-                        .batch_size = 4,
-                        .max_iters = 12,
-                        .eval_interval = 3,
-                        .seed = 5};
+const LoopConfig twelve_steps{.schedule = {.learning_rate = 0.1},
+                              .batch_size = 4,
+                              .max_iters = 12,
+                              .eval_interval = 3,
+                              .seed = 5};
 
 /// Learns which numbers were added to what it is given, with noise.
 struct Line {
@@ -33,7 +33,7 @@ struct Line {
   Line() {
     Random random{.seed = 1};
     model = Linear(3, 1, true, random);
-    for (int64_t n = 0; n < x.numel(); ++n)
+    for (int64_t n = 0; n < x.count(); ++n)
       x.mutable_data()[n] = static_cast<Scalar>(random.normal());
   }
   Tensor loss(Context& context) {
@@ -57,14 +57,14 @@ struct Derived : TrainingLoop {
   Line& line;
 
   explicit Derived(Line& of)
-      : TrainingLoop(config, parameters(of.model), Optimizer(parameters(of.model), AdamW{}),
+      : TrainingLoop(twelve_steps, parameters(of.model), Optimizer(parameters(of.model), AdamW{}),
                      {{"x", {10, 7, "rows"}}}, alone()),
         line(of) {}
   int64_t learn(Context& context) override {
     Tape tape;
     Tensor loss = line.loss(context);
     backward(tape, loss, loss, 1);
-    return config.batch_size;
+    return twelve_steps.batch_size;
   }
   std::pair<Evaluation, Evaluation> scores(const EvaluationProgress&) const override {
     return line.scores();
@@ -76,7 +76,7 @@ struct Derived : TrainingLoop {
 
 TEST_CASE("task: trains as a class of its own does") {
   Line line, other;
-  TaskTraining training(line.model, AdamW{}, config, line.task());
+  TaskTraining training(line.model, AdamW{}, twelve_steps, line.task());
   Derived derived(other);
   std::vector<double> losses, expected;
   training.run({.on_step = [&](const StepReport& r) { losses.push_back(r.loss); }});
@@ -90,14 +90,14 @@ TEST_CASE("task: trains as a class of its own does") {
 
 TEST_CASE("task: goes on with the same bits from any step") {
   Line whole;
-  TaskTraining all(whole.model, AdamW{}, config, whole.task());
+  TaskTraining all(whole.model, AdamW{}, twelve_steps, whole.task());
   all.run();
   for (int64_t stop = 1; stop < 12; ++stop) {
     CAPTURE(stop);
     Line first, second;
-    TaskTraining begun(first.model, AdamW{}, config, first.task());
+    TaskTraining begun(first.model, AdamW{}, twelve_steps, first.task());
     begun.run({.should_stop = [&] { return begun.state().step == stop; }});
-    TaskTraining resumed(second.model, AdamW{}, config, second.task());
+    TaskTraining resumed(second.model, AdamW{}, twelve_steps, second.task());
     load_state_dict(second.model, state_dict(first.model), "first");
     resumed.resume(begun.saved(), "file");
     resumed.run();
@@ -111,17 +111,17 @@ TEST_CASE("task: mistakes") {
   auto refused = [&](auto change) {
     Task task = line.task();
     change(task);
-    return refusal([&] { TaskTraining(line.model, AdamW{}, config, task).run(); });
+    return refusal([&] { TaskTraining(line.model, AdamW{}, twelve_steps, task).run(); });
   };
   CHECK(refused([](Task& task) { task.loss = {}; }) == "task: without a loss, expected a function");
   CHECK(refused([](Task& task) { task.scores = {}; }) ==
         "task: without scores, expected a function");
   CHECK(refused([](Task& task) { task.loss = [](Context&) { return Tensor::zeros({2}); }; }) ==
         "trainer: step 1: a loss of shape [2], expected []");
-  TaskTraining training(line.model, AdamW{}, config, line.task());
+  TaskTraining training(line.model, AdamW{}, twelve_steps, line.task());
   Task other = line.task();
   other.data = {{"x", {10, 8, "rows"}}};
   CHECK(refusal([&] {
-          TaskTraining(line.model, AdamW{}, config, other).resume(training.saved(), "file");
+          TaskTraining(line.model, AdamW{}, twelve_steps, other).resume(training.saved(), "file");
         }).starts_with("file: "));
 }
