@@ -28,9 +28,12 @@ void copy(const Model& from, const Model& to) { load_state_dict(to, state_dict(f
 
 /// Moves each weight of `mean`, the mean of so many earlier models, to the mean with one more.
 void add_to_mean(const Model& mean, int64_t earlier, const Model& model) {
-  std::vector<Parameter> sums = parameters(mean), values = parameters(model);
-  for (size_t n = 0; n < sums.size(); ++n)
-    sums[n].value += (values[n].value - sums[n].value) / static_cast<Scalar>(earlier + 1);
+  std::vector<Parameter> means = parameters(mean), values = parameters(model);
+  for (size_t n = 0; n < means.size(); ++n)
+    for (int64_t i = 0; i < values[n].value.count(); ++i) {
+      Scalar& element = means[n].value.mutable_data()[i];
+      element += (values[n].value.data()[i] - element) / static_cast<Scalar>(earlier + 1);
+    }
 }
 
 double bits(const Model& model, std::span<const int32_t> text) {

@@ -92,8 +92,9 @@ def fine_tuning():
     with open("text", "w") as file:
         file.write("the cat sat on the mat and the rat ran off with the hat of the bat\n" * 24)
     text = printed("fine_tuning", "text", "text", 1, 40, 10)
-    ways = dict(re.findall(r"(.+): last (\S+) ", text))
-    assert len(ways) == 6 and float(ways["one rate, cosine"]) < float(ways["from nothing, cosine"]), text
+    ways = {way: (float(last), float(mean)) for way, last, mean in re.findall(r"(.+): last (\S+) .*, mean (\S+) ", text)}
+    assert len(ways) == 6 and ways["one rate, cosine"] < ways["from nothing, cosine"], text
+    assert all(abs(mean - last) < 1 for last, mean in ways.values()), text
 
 
 def serving():
