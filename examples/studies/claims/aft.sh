@@ -34,5 +34,5 @@ expect aft_at_16 aft_at_table 'two thin tables beat one'
 expect aft_at_fast aft_at_16 'one table at a hundred times the rate beats two'
 expect aft_at_16 aft_at_conv 'a window of 16 beats the convolution'
 because 'yes yes yes no yes yes opposite' \
-  'The biases of far tokens bring more noise than knowledge here. A window of 1 has a bias for the token itself alone. The
+  'The biases of far tokens seem to bring more noise than knowledge. A window of 1 has a bias for the token itself alone. The
 gradients of one table are small, and at a hundred times the rate it is ahead of two thin ones, and of the convolution.'

@@ -1,5 +1,5 @@
 # Al-Rfou's auxiliary losses on a deep model with its norms after the layers.
-claim 'Auxiliary losses help a deep Transformer' \
+claim 'Auxiliary losses let a deep Transformer learn' \
   'Al-Rfou et al. 2018. Twelve layers, norms after them, learned positions before each layer.'
 extent few
 deep='--model transformer --n_layer 12 --norm_first false --layer_positions true'

@@ -2,7 +2,7 @@
 
 history.json has each comparison that decided a claim on a page of an earlier commit, in order. `setting` is what it
 was asked in, `detail` is what else was other, and `also` means that it was asked again and decided nothing. Results
-that the history has not are one comparison more.
+that the history has not are one comparison more. `told` says of each claim what was chosen when its numbers were known.
 """
 
 import json
@@ -66,6 +66,7 @@ class Decisions:
     def __init__(self, claim, results):
         same = all(results[name] == HISTORY[name] for name in ("bytes", "flags"))
         self.rows = list(HISTORY["claims"].get(claim["name"], [])) if same else []
+        self.told = HISTORY.get("told", {}).get(claim["name"]) if same else None
         [now] = [comparison for comparison in claim["comparisons"] if comparison.get("decides")]
         if not any(finding(row) == finding(now) for row in self.rows):
             settings = [row["setting"] for row in self.rows if row["sentence"] == now["sentence"]]

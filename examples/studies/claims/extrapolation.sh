@@ -1,5 +1,5 @@
 # Models trained on blocks of 64 tokens, scored in blocks of up to eight times that.
-claim 'Relative positions carry over to longer blocks' \
+claim "Transformer-XL's sinusoids carry over to longer blocks" \
   'Dai et al. 2019; Press et al. 2022. Trained on blocks of 64 tokens without a memory.'
 trained xl_blocks --model transformer_xl --mem_len 0
 trained xl_learned --model transformer_xl --position learned --mem_len 0

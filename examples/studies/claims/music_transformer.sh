@@ -1,5 +1,5 @@
 # What the Music Transformer adds to the score, and to the embedding.
-claim "Music Transformer's embeddings of distances are enough" \
+claim "Music Transformer's embeddings of distances beat absolute sinusoids" \
   'Huang et al. 2018; the bias for each distance is that of the public code, not of the paper.'
 trained music --model music_transformer
 trained music_no_bias --model music_transformer --relative_bias false

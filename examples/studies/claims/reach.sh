@@ -1,6 +1,6 @@
 # Copying from n characters back through layers that each see 4 back: by distance, and step by step.
-claim 'The reach is the length of the memory times the number of layers' \
-  'Dai et al. 2019, section 3.2. Every second character is one of four letters, drawn at random. Each character between
+claim 'Each layer adds its window to the reach' \
+  'Dai et al. 2019, section 3.2, of a memory. Every second character is one of four letters, drawn at random. Each character between
 copies, as a capital, what stood 3, 7 or 11 characters before it, in turn. A window of 5 tokens, with the token itself,
 takes the place of the memory'"'"'s length: a layer sees 4 characters back, and a copy from n back needs (n - 1) / 4 layers.
 The models have 32 channels and 2 heads, and learn for 3000 steps. A letter costs 0 bits if the model copies it, else 2.'

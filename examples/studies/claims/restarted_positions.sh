@@ -1,6 +1,6 @@
 # Absolute positions that start anew in each segment while the memory is kept: a token of the memory and one
 # of the segment then have the same position.
-claim 'A memory needs relative positions' \
+claim 'A memory harms absolute positions that start anew' \
   'Dai et al. 2019, section 3.3. Absolute positions start anew in each segment, behind the same memory.'
 for positions in relative absolute; do
   for length in 0 64; do

@@ -1,5 +1,5 @@
 # The clipping distance k, and what the tables are added to.
-claim "Shaw's distances can be clipped early" \
+claim "Shaw's distances can be clipped at 4" \
   'Shaw et al. 2018.'
 for k in 0 1 2 4; do trained shaw_$k --model shaw --max_distance $k; done
 trained shaw --model shaw
