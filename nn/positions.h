@@ -38,9 +38,10 @@ Tensor rotate(const Tensor& x, int64_t first);
 /// these have another shape or gaps.
 Tensor rotate(const Tensor& x, const Tensor& sinusoids);
 
-/// ALiBi's slope for each head (Press et al. 2022): 2^(-8(h+1)/H) if H is a power of two. Otherwise
-/// the slopes for the next lower power of two, followed by every second slope of the next higher
-/// one. Throws when the number of heads is below 0.
+/// ALiBi's slope for each head: 2^(-8(h+1)/H) if H is a power of two. Press et al. 2022 have this
+/// for any H; otherwise we follow their code, which takes the slopes for the next lower power of
+/// two, and then every second slope of the next higher one. Throws when the number of heads is
+/// below 0.
 std::vector<double> alibi_slopes(int64_t heads);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
