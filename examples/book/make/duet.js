@@ -52,7 +52,7 @@ ${halves.join('\n')}
 <figcaption>Bach wrote the shaded part. A circle marks a note of a model that misses the beat: it begins between two
 eighths, the thin lines. What a chorale repeats, the beat above all, is always as far back, and each time at another
 place: one model is told what the other must puzzle out. Both have ${million} million numbers and learned from the same
-chorales in as many steps. <a href="music.html">The chapter on music</a> measures more, and
+chorales in as many steps, by a recipe that was searched for the first alone. <a href="music.html">The chapter on music</a> measures more, and
 <a href="relative.html">five minutes</a> explain how a model is told.</figcaption>
 </figure>`;
 }
