@@ -66,13 +66,14 @@ hidden_from 'core/machine core/io' 'core/(tape|accumulate|walk)\.h'
 hidden_from 'core/machine ops/*/' 'core/storage\.h'
 
 # What is in quotes lies at that path from here or from the file itself; a compiler needs no other folder.
-# Only the short programs say <shiftgrad/shiftgrad.h>, as a program outside does; it lies in .include.
+# Only the short programs and the tasks say <shiftgrad/shiftgrad.h>, as a program outside does; it lies in .include.
 missing=$(includes "$folders" '[^>]*"' | grep -v '^tests/shell/\(outside\|new_variant\)/' |
   sed -n 's/^\([^:]*\)\/[^/:]*:[0-9]*:.*"\(.*\)"$/\1 \2/p' | sort -u | while read -r folder file; do
   [ -f "$file" ] || [ -f "$folder/$file" ] || echo "$folder: $file"
 done)
 forbid "$missing" 'not found in the project:'
-forbid "$(includes 'core ops nn optim examples/*/ tests' 'shiftgrad/' | grep -v '^tests/shell/\(outside\|new_variant\)/' || true)" \
+forbid "$(includes 'core ops nn optim examples/*/ tests' 'shiftgrad/' |
+  grep -v '^tests/shell/\(outside\|new_variant\)/\|^examples/tasks/' || true)" \
   'headers are included by their path in the project:'
 
 # only_in FILES LIBRARY: nowhere else is it included.
