@@ -91,11 +91,13 @@ struct TrainerState {
   ///     best_loss                F64 [1]
   ///     evaluations_since_best   I64 [1]
   ///     evaluation_due           I64 [1]: 1; there only where it is
-  ///     rate.last                F64 [1]: that of the last update; these three only with a
-  ///     function rate.losses              F64 [n] of the evaluations rate.is_evaluated        I64
-  ///     [1] dropout                  U64 [3]: seed, stream, counter optimizer.updates.NAME   I64
-  ///     [1] of a parameter optimizer.first.NAME     of its shape, where the update rule has such
-  ///     moments optimizer.second.NAME
+  ///     rate.last                F64 [1]: that of the last update; only with a function
+  ///     rate.losses              F64 [n]: of the evaluations; only with a function
+  ///     rate.is_evaluated        I64 [1]: only with a function
+  ///     dropout                  U64 [3]: seed, stream, counter
+  ///     optimizer.updates.NAME   I64 [1] of a parameter
+  ///     optimizer.first.NAME     of its shape, where the update rule has such moments
+  ///     optimizer.second.NAME
   void visit(SavedState& saved);
 };
 
