@@ -23,13 +23,16 @@ constexpr int V = 256, C = 64, H = 4, D = C / H, L = 2, M = 32;
 // 1. A tensor is a way to look at a line of numbers. Strides say how far apart neighbours lie on
 // each of its four axes; a matrix is [1, 1, rows, columns]. An axis of size 1 has stride 0: any
 // index finds the same number, and that is all of broadcasting. Beside the values lies a line of
-// gradients: how much the loss grows with each value. All views look at the same two lines, so what
-// is added to the gradient of one is in that of all, and no view has code for the way back.
+// gradients: x.d(b, h, i, j) is how much the loss grows with x(b, h, i, j). All views look at the
+// same two lines, so what is added to the gradient of one is in that of all, and no view has code
+// for the way back.
 using Shape = std::array<int, 4>;
+
 struct Tensor {
   std::shared_ptr<std::vector<double>> values, gradients;
   Shape shape{}, strides{};
   int offset = 0;
+
   Tensor(double value) : Tensor({1, 1, 1, 1}, value) {}
   Tensor(const Shape& sizes = {}, double value = 0) : shape(sizes) {
     int count = 1;
@@ -65,8 +68,9 @@ Tensor heads(Tensor x) {  // [B, 1, T, C] as [B, H, T, D]
   return x;
 }
 
-// 2. An op adds to its result, and records on a tape how the result's gradient goes to its inputs.
-// Run from its end, the tape is the chain rule. Five ops are enough.
+// 2. An op computes its result, and records on a tape how the result's gradient goes on to what it
+// was made of. Run from its end, the tape is the chain rule. Gradients add up, since a number that
+// is used twice has two ways to change the loss. Five ops are enough.
 std::vector<std::function<void()>> tape;
 
 void backward(const Tensor& loss) {
@@ -85,22 +89,16 @@ void record(const Shape& shape, auto visit) {
   tape.push_back([=] { each(shape, visit); });
 }
 
-Shape larger(const Tensor& a, const Tensor& b) {
-  Shape shape = a.shape;
-  for (int axis : {0, 1, 2, 3}) shape[axis] = std::max(shape[axis], b.shape[axis]);
-  return shape;
-}
-
-// y += x. If y is a view, x becomes a part of the whole; if y is smaller, it gets the sum.
+// y += x. If y is a view, x becomes a part of the whole; if y has smaller axes, it gets the sum.
 Tensor add_to(const Tensor& y, const Tensor& x) {
-  Shape shape = larger(y, x);
+  Shape shape = std::max(y.shape, x.shape);  // where neither is broadcast
   each(shape, [=](auto... at) { y(at...) += x(at...); });
   record(shape, [=](auto... at) { x.d(at...) += y.d(at...); });
   return y;
 }
 
 Tensor operator*(const Tensor& a, const Tensor& b) {
-  Tensor y(larger(a, b));
+  Tensor y(a.shape);
   each(y.shape, [=](auto... at) { y(at...) = a(at...) * b(at...); });
   record(y.shape, [=](auto... at) { a.d(at...) += y.d(at...) * b(at...); });
   record(y.shape, [=](auto... at) { b.d(at...) += y.d(at...) * a(at...); });
@@ -143,7 +141,7 @@ Tensor add_products(const Tensor& c, const Tensor& a, const Tensor& b) {
 
 // 3. All else is made of these five, and its gradients come out right by themselves.
 Tensor sum(const Tensor& x, const Shape& shape) { return add_to(Tensor(shape), x); }
-Tensor operator+(const Tensor& a, const Tensor& b) { return add_to(sum(a, larger(a, b)), b); }
+Tensor operator+(const Tensor& a, const Tensor& b) { return add_to(sum(a, a.shape), b); }
 Shape rows(const Tensor& x) { return {x.shape[0], x.shape[1], x.shape[2], 1}; }
 Tensor linear(const Tensor& x, const Tensor& W) {  // x Wᵀ
   return add_products(Tensor({x.shape[0], 1, x.shape[2], W.shape[2]}), x, W);
@@ -159,16 +157,20 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias) {
 // log(e^x / sum of e^x) for each row. In floats the greatest x would have to go first.
 Tensor log_softmax(const Tensor& x) { return x + log(sum(exp(x), rows(x))) * -1; }
 
-// 4. Transformer-XL's attention. Query i asks key j by what its byte is and by how far back it is,
-// never by its place in the text, so it can ask the last segment, too, which the memory keeps. All
-// products with distances, K - 1 first and 0 last, are one matrix. Row i is wanted T - 1 - i
-// further left: put a column in front, drop the first T numbers, read on in rows one shorter:
+// 4. Attention. Each byte makes a query, a key and a value. A query scores the keys up to its own,
+// and its answer is the mean of their values, weighted by the softmax of the scores. Transformer-XL
+// scores what a key's byte is, and its distance: that of query i and key j is K - T + i - j. Places
+// in the text do not count, so keys may be of the segment before, which the memory keeps.
+//
+// The products with all distances, K - 1 to 0, are one matrix, in which query i finds the one for
+// key j in column j + T - 1 - i. To bring it to column j, put a column in front, drop the first T
+// numbers, and read on in rows that are one shorter:
 //
 //     1 2 3      0 1 2 3                                         3 0 4
 //     4 5 6  ->  0 4 5 6  ->  0 1 2 | 3 0 4 | 5 6 0 | 7 8 9  ->  5 6 0
 //     7 8 9      0 7 8 9                                         7 8 9
 //
-// No number moves: it is a view. The keys right of 3 and 6 come later, and the mask hides them.
+// No number moves: it is a view. What is right of 3 and 6 is for later keys, which a mask hides.
 Tensor shift(Tensor padded) {
   padded.offset += padded.shape[2];
   padded.shape[3] -= 1;
@@ -196,7 +198,7 @@ struct Block {
 
 Tensor attention(const Block& w, const Tensor& x, int T) {
   int B = x.shape[0], K = x.shape[2];
-  Tensor R({1, 1, K, C});  // sines and cosines of the distances
+  Tensor R({1, 1, K, C});  // a row of sines and cosines for each distance
   each(R.shape, [=](int, int, int i, int c) {
     double angle = (K - 1 - i) * std::pow(10000, -2.0 * (c % (C / 2)) / C);
     R(0, 0, i, c) = c < C / 2 ? std::sin(angle) : std::cos(angle);
@@ -225,10 +227,10 @@ struct Model {
   Tensor gain = row(C, 1), bias = row(C, 0), W_out = weight(V, C), b_out = row(V, 0);
   Tensor operator()(const Tensor& bytes, std::array<Tensor, L>& memory) const {
     int B = bytes.shape[0], T = bytes.shape[2], K = memory[0].shape[2] + T;
-    Tensor x = linear(bytes, transpose(E));  // [B, 1, T, C]
+    Tensor x = linear(bytes, transpose(E));  // [B, 1, T, C], rows of E
     for (int l = 0; l < L; ++l) {
       const Block& w = blocks[l];
-      Tensor all({B, 1, K, C});  // the paper's [SG(memory), x]
+      Tensor all({B, 1, K, C});  // no gradient leaves the memory: its tape has ended
       add_to(slice(all, 2, 0, K - T), memory[l]);
       add_to(slice(all, 2, K - T, K), x);
       memory[l] = slice(all, 2, std::max(0, K - M), K);
@@ -240,10 +242,9 @@ struct Model {
   }
 };
 
-// The mean of -log p over the bytes that came.
 Tensor cross_entropy(const Tensor& logits, const Tensor& bytes) {
   Tensor total = sum(log_softmax(logits) * bytes, {1, 1, 1, 1});
-  return total * (-1.0 / (bytes.shape[0] * bytes.shape[2]));
+  return total * (-1.0 / (bytes.shape[0] * bytes.shape[2]));  // the mean of -log p
 }
 
 // Means of the gradient and its square, one over the root of the other. Matrices also decay.
@@ -259,25 +260,23 @@ void adamw(int t, double rate) {
     });
 }
 
-// T bytes of each of B texts, from `begin` on, as rows that are 0 but for a 1.
 Tensor segment(const std::string& text, int B, int T, int begin) {
-  Tensor x({B, 1, T, V});
+  Tensor x({B, 1, T, V});  // a row of zeros for each byte, but for the 1 in its column
   each(rows(x), [&](int b, int, int t, int) {
     x(b, 0, t, static_cast<unsigned char>(text[b * (text.size() / B) + begin + t])) = 1;
   });
   return x;
 }
 
-int fail(const std::string& what) { return std::cerr << "micro: " << what << '\n', 1; }
-
 int main(int count, char** arguments) {
   constexpr int B = 8, T = 32;
   std::string file = count > 1 ? arguments[1] : "README.md", text;
   std::string steps = count > 2 ? arguments[2] : "600";
   std::getline(std::ifstream(file, std::ios::binary), text, '\0');
-  if (text.size() < B * (T + 1)) return fail(file + ": expected a text of at least 264 bytes");
+  if (text.size() < B * (T + 1))
+    return std::cerr << "micro: " << file << ": expected a text of at least 264 bytes\n", 1;
   if (steps.size() - 1 > 5 || steps.find_first_not_of("0123456789") < steps.size())
-    return fail(steps + ": expected a number of steps");
+    return std::cerr << "micro: steps '" << steps << "', expected a number below 1000000\n", 1;
 
   Model model;
   std::array<Tensor, L> memory;
@@ -292,9 +291,10 @@ int main(int count, char** arguments) {
 
   memory = {};
   std::string byte = text.substr(0, 1);
-  for (int n = 0; n < 500; ++n, std::cout << byte) {
-    Tensor p = exp(log_softmax(model(segment(byte, 1, 1, 0), memory) * 1.25));  // [1, 1, 1, V]
+  for (int n = 0; n < 500; ++n) {
+    Tensor p = exp(log_softmax(model(segment(byte, 1, 1, 0), memory) * (1 / 0.8)));  // [1, 1, 1, V]
     byte = char(std::discrete_distribution<int>(p.values->begin(), p.values->end())(dice));
     tape.clear();
+    std::cout << byte;
   }
 }

@@ -13,7 +13,7 @@ BEGIN {
   measured = "[0-9] ?" unit "([^A-Za-z0-9/]|$)|[0-9]\\.[0-9][0-9][0-9]|[0-9] times|!\\[.*pictures/"
   program = "(char_lm|seq2seq|claims\\.sh|wrong_on_purpose|compare\\.py|speed\\.py|table\\.py|score\\.py|run\\.py|sets\\.py|cost_model\\.py|tasks/[a-z_]+(\\.py)?)"
   command = "[A-Za-z0-9_/. ]*" program "( [^`\n]*)?|(bench|convolution|restarted_positions) --[^`\n]*" \
-    "|(python3?|pip|perf record) [^`\n]*|first_model [^`\n]*|[a-z_/]*(quickstart|two_hosts|book|tests/run)\\.sh[^`\n]*|bench/plots\\.py"
+    "|(python3?|pip|perf record) [^`\n]*|(first_model|micro) [^`\n]*|[a-z_/]*(quickstart|two_hosts|book|tests/run)\\.sh[^`\n]*|bench/plots\\.py"
   link = "\\(([a-z_/.]*README\\.md(#[a-z-]+)?|#[a-z-]+)\\)"
 }
 

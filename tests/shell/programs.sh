@@ -44,6 +44,12 @@ for program in disentangled_attention first_model masked_bytes one_layer own_mix
   [ -z "$others" ] || fail "$source: $others"
 done
 
+# The whole idea in one file, of the standard library alone.
+lines=$(wc -l < "$examples/micro.cpp")
+[ "$lines" -le 300 ] || fail "micro.cpp: $lines lines, expected at most 300"
+others=$(grep '^#include' "$examples/micro.cpp" | grep -vE '^#include <[a-z]+>$' || true)
+[ -z "$others" ] || fail "micro.cpp: $others"
+
 # The page shows the first of them.
 sed -n '/^```cpp$/,/^```$/p' "$examples/../README.md" | sed '1d;$d' > "$place/page"
 diff "$place/page" "$examples/first_model.cpp" || fail 'README.md shows another first_model.cpp'
@@ -56,6 +62,15 @@ refuses 'first_model: /nowhere: No such file or directory' first_model /nowhere
 printf 'short' > "$place/short"
 refuses 'first_model: ParallelStreams: the text has 5 tokens, too few for batch_size = 4 streams of block_size + 1 = 65; lower batch_size or block_size' \
   first_model "$place/short"
+
+run micro "$place/rhyme" 100
+holds 'a loss that falls far below that of a guess' '$2 == "100:" { good = $4 < 1.5 }'
+holds 'words of the rhyme' '/ (the|that|cat|rat|malt|killed) / { good = 1 }'
+refuses 'micro: /nowhere: expected a text of at least 264 bytes' micro /nowhere
+refuses "micro: $place/short: expected a text of at least 264 bytes" micro "$place/short"
+for steps in '' ten 1e3 -1 7.5 1000000; do
+  refuses "micro: steps '$steps', expected a number below 1000000" micro "$place/rhyme" "$steps"
+done
 
 run masked_bytes "$examples/../nn/README.md"
 holds 'more blanks filled from both sides than from one' '
