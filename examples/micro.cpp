@@ -23,9 +23,9 @@ constexpr int V = 256, C = 64, H = 4, D = C / H, L = 2, M = 32;
 // 1. A tensor is a way to look at a line of numbers. Strides say how far apart neighbours lie on
 // each of its four axes; a matrix is [1, 1, rows, columns]. An axis of size 1 has stride 0: any
 // index finds the same number, and that is all of broadcasting. Beside the values lies a line of
-// gradients: x.d(b, h, i, j) is how much the loss grows with x(b, h, i, j). All views look at the
-// same two lines, so what is added to the gradient of one is in that of all, and no view has code
-// for the way back.
+// gradients: x.d(b, h, i, j) is how much the loss grows with x(b, h, i, j). Views look at the same
+// two lines, so what one adds to its gradient is in that of all, and none has code for the way
+// back.
 using Shape = std::array<int, 4>;
 
 struct Tensor {
@@ -78,7 +78,7 @@ void backward(const Tensor& loss) {
   for (; !tape.empty(); tape.pop_back()) tape.back()();
 }
 
-void each(const Shape& shape, auto visit) {
+void each(const Shape& shape, auto visit) {  // below, `at` is b, h, i, j
   for (int b = 0; b < shape[0]; ++b)
     for (int h = 0; h < shape[1]; ++h)
       for (int i = 0; i < shape[2]; ++i)
@@ -140,31 +140,30 @@ Tensor add_products(const Tensor& c, const Tensor& a, const Tensor& b) {
 }
 
 // 3. All else is made of these five, and its gradients come out right by themselves.
-Tensor sum(const Tensor& x, const Shape& shape) { return add_to(Tensor(shape), x); }
-Tensor operator+(const Tensor& a, const Tensor& b) { return add_to(sum(a, a.shape), b); }
-Shape rows(const Tensor& x) { return {x.shape[0], x.shape[1], x.shape[2], 1}; }
+Tensor sum(const Tensor& x) { return add_to(Tensor({x.shape[0], x.shape[1], x.shape[2], 1}), x); }
+Tensor operator+(const Tensor& a, const Tensor& b) { return add_to(add_to(Tensor(a.shape), a), b); }
 Tensor linear(const Tensor& x, const Tensor& W) {  // x Wᵀ
   return add_products(Tensor({x.shape[0], 1, x.shape[2], W.shape[2]}), x, W);
 }
 
 // Each row at mean 0 and variance 1, then scaled and moved (Ba et al. 2016).
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias) {
-  Tensor centered = x + sum(x, rows(x)) * (-1.0 / C);
-  Tensor variance = sum(centered * centered, rows(x)) * (1.0 / C);
-  return centered * exp(log(variance + 1e-5) * -0.5) * gain + bias;
+  Tensor centered = x + sum(x) * (-1.0 / C);
+  Tensor variance = sum(centered * centered) * (1.0 / C);
+  return centered * exp(log(variance + 1e-5) * -0.5) * gain + bias;  // e^(-log(x)/2) = 1/√x
 }
 
-// log(e^x / sum of e^x) for each row. In floats the greatest x would have to go first.
-Tensor log_softmax(const Tensor& x) { return x + log(sum(exp(x), rows(x))) * -1; }
+// log(e^x / sum of e^x) for each row. Doubles reach e^709; floats would need a smaller x.
+Tensor log_softmax(const Tensor& x) { return x + log(sum(exp(x))) * -1; }
 
 // 4. Attention. Each byte makes a query, a key and a value. A query scores the keys up to its own,
-// and its answer is the mean of their values, weighted by the softmax of the scores. Transformer-XL
-// scores what a key's byte is, and its distance: that of query i and key j is K - T + i - j. Places
-// in the text do not count, so keys may be of the segment before, which the memory keeps.
+// and its answer is the mean of their values, weighted by the softmax of the scores. H heads do so
+// side by side, in D channels each. Transformer-XL scores what a key's byte is and its distance
+// from the query, K - T + i - j for query i and key j. Its place in the text does not matter, so
+// keys may also be of the segment before, which the memory keeps.
 //
-// The products with all distances, K - 1 to 0, are one matrix, in which query i finds the one for
-// key j in column j + T - 1 - i. To bring it to column j, put a column in front, drop the first T
-// numbers, and read on in rows that are one shorter:
+// Products with all distances, K - 1 to 0, are one matrix, with key j in column j + T - 1 - i of
+// row i. To bring it to column j, put a column in front, drop T numbers, and read in shorter rows:
 //
 //     1 2 3      0 1 2 3                                         3 0 4
 //     4 5 6  ->  0 4 5 6  ->  0 1 2 | 3 0 4 | 5 6 0 | 7 8 9  ->  5 6 0
@@ -180,6 +179,7 @@ Tensor shift(Tensor padded) {
 
 std::vector<std::array<Tensor, 3>> parameters;  // each with the two means that AdamW keeps
 std::mt19937_64 dice(1);
+
 Tensor parameter(int rows, int columns, double mean, double deviation) {
   Tensor w({1, 1, rows, columns});
   for (double& x : *w.values) x = mean + deviation * std::normal_distribution<double>()(dice);
@@ -189,7 +189,7 @@ Tensor parameter(int rows, int columns, double mean, double deviation) {
 Tensor weight(int rows, int columns) { return parameter(rows, columns, 0, 0.02); }
 Tensor row(int columns, double value) { return parameter(1, columns, value, 0); }
 
-struct Block {
+struct Block {  // u and v are what every query asks of a byte, and of a distance
   Tensor W_q = weight(C, C), W_kE = weight(C, C), W_v = weight(C, C), W_o = weight(C, C);
   Tensor u = row(C, 0), W_kR = weight(C, C), v = row(C, 0), gain_1 = row(C, 1), bias_1 = row(C, 0);
   Tensor W_up = weight(4 * C, C), b_up = row(4 * C, 0), W_down = weight(C, 4 * C);
@@ -208,7 +208,7 @@ Tensor attention(const Block& w, const Tensor& x, int T) {
   Tensor values = heads(linear(x, w.W_v));                 // [B, H, K, D]
   Tensor r = heads(linear(R, w.W_kR));                     // [1, H, K, D]
 
-  Tensor padded({B, H, T, K + 1}), scores = shift(padded);      // [B, H, T, K]
+  Tensor padded({B, H, T, K + 1}), scores = shift(padded);      // one buffer; [B, H, T, K]
   add_products(slice(padded, 3, 1, K + 1), q + heads(w.v), r);  // (b) q·r + (d) v·r
   add_products(scores, q + heads(w.u), k);                      // (a) q·k + (c) u·k
   Tensor masked = scores * (1 / std::sqrt(D));
@@ -225,6 +225,7 @@ struct Model {
   Tensor E = weight(V, C);
   std::array<Block, L> blocks;
   Tensor gain = row(C, 1), bias = row(C, 0), W_out = weight(V, C), b_out = row(V, 0);
+
   Tensor operator()(const Tensor& bytes, std::array<Tensor, L>& memory) const {
     int B = bytes.shape[0], T = bytes.shape[2], K = memory[0].shape[2] + T;
     Tensor x = linear(bytes, transpose(E));  // [B, 1, T, C], rows of E
@@ -242,9 +243,8 @@ struct Model {
   }
 };
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& bytes) {
-  Tensor total = sum(log_softmax(logits) * bytes, {1, 1, 1, 1});
-  return total * (-1.0 / (bytes.shape[0] * bytes.shape[2]));  // the mean of -log p
+Tensor cross_entropy(const Tensor& logits, const Tensor& bytes) {  // the mean of -log p
+  return add_to(0, log_softmax(logits) * bytes) * (-1.0 / (bytes.shape[0] * bytes.shape[2]));
 }
 
 // Means of the gradient and its square, one over the root of the other. Matrices also decay.
@@ -262,7 +262,7 @@ void adamw(int t, double rate) {
 
 Tensor segment(const std::string& text, int B, int T, int begin) {
   Tensor x({B, 1, T, V});  // a row of zeros for each byte, but for the 1 in its column
-  each(rows(x), [&](int b, int, int t, int) {
+  each({B, 1, T, 1}, [&](int b, int, int t, int) {
     x(b, 0, t, static_cast<unsigned char>(text[b * (text.size() / B) + begin + t])) = 1;
   });
   return x;
@@ -293,8 +293,8 @@ int main(int count, char** arguments) {
   std::string byte = text.substr(0, 1);
   for (int n = 0; n < 500; ++n) {
     Tensor p = exp(log_softmax(model(segment(byte, 1, 1, 0), memory) * (1 / 0.8)));  // [1, 1, 1, V]
+    std::cout << byte;
     byte = char(std::discrete_distribution<int>(p.values->begin(), p.values->end())(dice));
     tape.clear();
-    std::cout << byte;
   }
 }

@@ -135,7 +135,7 @@ TEST_CASE("micro: each gradient is the slope") {
   CHECK(gradient_error({x, row}, [&] { return x + row; }) < exact);
   CHECK(gradient_error({x, column}, [&] { return x * column; }) < exact);
   CHECK(gradient_error({x}, [&] { return x * x; }) < exact);
-  CHECK(gradient_error({x}, [&] { return sum(x, {2, 1, 4, 1}); }) < exact);
+  CHECK(gradient_error({x}, [&] { return sum(x); }) < exact);
   CHECK(gradient_error({x}, [&] { return exp(x); }) < exact);
   CHECK(gradient_error({positive}, [&] { return log(positive); }) < exact);
   CHECK(gradient_error({x}, [&] { return relu(x); }) < exact);
