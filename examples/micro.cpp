@@ -250,7 +250,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& bytes) {  // the mean o
 // Means of the gradient and its square, one over the root of the other. Matrices also decay.
 void adamw(int t, double rate) {
   for (auto& [w, m, v] : parameters)
-    each(w.shape, [&](auto... at) {
+    each(w.shape, [=, w = w, m = m, v = v](auto... at) {
       m(at...) += 0.1 * (w.d(at...) - m(at...));
       v(at...) += 0.01 * (w.d(at...) * w.d(at...) - v(at...));
       double m_hat = m(at...) / (1 - std::pow(0.9, t)), v_hat = v(at...) / (1 - std::pow(0.99, t));

@@ -1,4 +1,4 @@
-from torch.nn import functional as F, utils
+from torch.nn import functional as F
 
 
 def train(model, optimizer, rows, T, M):
@@ -10,7 +10,6 @@ def train(model, optimizer, rows, T, M):
         loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
         optimizer.zero_grad()
         loss.backward()
-        utils.clip_grad_norm_(model.parameters(), max_norm=1)
         optimizer.step()
         losses.append(loss.item())
     return losses

@@ -634,7 +634,8 @@ def train(function):
     optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0}],
                                   lr=TRAINING["learning_rate"], betas=(0.9, 0.99))
     steps = (rows.shape[1] - 1) // 4
-    _, answer = ask(BEGIN | {"training": TRAINING | {"schedule": "constant"}}, {"do": "train", "steps": steps})
+    training = TRAINING | {"schedule": "constant", "grad_clip": 0}
+    _, answer = ask(BEGIN | {"training": training}, {"do": "train", "steps": steps})
     found = function(model, optimizer, rows, T=4, M=4)
     close(torch.tensor(answer["losses"]).double(), torch.tensor(found).double(), "losses")
 
