@@ -16,16 +16,15 @@
 #include <string>
 #include <vector>
 
-// Bytes that there are, channels of each, heads and their channels, blocks, bytes of memory. In
-// shapes, B is the number of texts read side by side, T of bytes in each, K = M + T that of keys.
+// V: bytes that there are. C: channels of each. H: heads, with D channels. L: blocks. M: bytes in
+// the memory. In shapes, B texts are read side by side, T bytes of each, with K = M + T keys.
 constexpr int V = 256, C = 64, H = 4, D = C / H, L = 2, M = 32;
 
 // 1. A tensor is a way to look at a line of numbers. Strides say how far apart neighbours lie on
-// each of its four axes; a matrix is [1, 1, rows, columns]. An axis of size 1 has stride 0: any
+// each of its four axes; a matrix is [1, 1, rows, columns]. A new axis of size 1 has stride 0: any
 // index finds the same number, and that is all of broadcasting. Beside the values lies a line of
 // gradients: x.d(b, h, i, j) is how much the loss grows with x(b, h, i, j). Views look at the same
-// two lines, so what one adds to its gradient is in that of all, and none has code for the way
-// back.
+// two lines, so what one adds to its gradient all have, and none needs code for the way back.
 using Shape = std::array<int, 4>;
 
 struct Tensor {
@@ -142,6 +141,7 @@ Tensor add_products(const Tensor& c, const Tensor& a, const Tensor& b) {
 // 3. All else is made of these five, and its gradients come out right by themselves.
 Tensor sum(const Tensor& x) { return add_to(Tensor({x.shape[0], x.shape[1], x.shape[2], 1}), x); }
 Tensor operator+(const Tensor& a, const Tensor& b) { return add_to(add_to(Tensor(a.shape), a), b); }
+
 Tensor linear(const Tensor& x, const Tensor& W) {  // x Wᵀ
   return add_products(Tensor({x.shape[0], 1, x.shape[2], W.shape[2]}), x, W);
 }
@@ -213,7 +213,7 @@ Tensor attention(const Block& w, const Tensor& x, int T) {
   add_products(scores, q + heads(w.u), k);                      // (a) q·k + (c) u·k
   Tensor masked = scores * (1 / std::sqrt(D));
   each(masked.shape, [=](int b, int h, int i, int j) {
-    if (j > K - T + i) masked(b, h, i, j) = -INFINITY;
+    if (j > K - T + i) masked(b, h, i, j) = -INFINITY;  // e^-inf = 0, as is its gradient
   });
   Tensor answer({B, 1, T, C});
   add_products(heads(answer), exp(log_softmax(masked)), transpose(values));
