@@ -162,8 +162,8 @@ Tensor log_softmax(const Tensor& x) { return x + log(sum(exp(x))) * -1; }
 // from the query, K - T + i - j for query i and key j. Its place in the text does not matter, so
 // keys may also be of the segment before, which the memory keeps.
 //
-// Products with all distances, K - 1 to 0, are one matrix, with key j in column j + T - 1 - i of
-// row i. To bring it to column j, put a column in front, drop T numbers, and read in shorter rows:
+// All queries times all distances, K - 1 to 0, are one product, with key j in column
+// j + T - 1 - i of row i. To bring it to column j: add a column, drop T numbers, read shorter rows.
 //
 //     1 2 3      0 1 2 3                                         3 0 4
 //     4 5 6  ->  0 4 5 6  ->  0 1 2 | 3 0 4 | 5 6 0 | 7 8 9  ->  5 6 0
