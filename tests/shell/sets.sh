@@ -60,7 +60,7 @@ END
 
 # Stopped again and again, each time in the middle of a training, it ends with the same results.
 stopped=0
-for wait in 2 3 2 3 2 3; do
+for wait in 0.5 1 2 3 2 3 2 3; do
   status=0
   timeout -s TERM $wait sh -c 'cd second && exec examples/studies/sets/run.py ../text' > output 2>&1 || status=$?
   case $status in
