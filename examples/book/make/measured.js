@@ -4,9 +4,10 @@
 //     ::claim A memory helps, to the row trained and scored without
 //     ::paper Transformer-XL
 //
-// A claim is a section of claims/README.md: its first table and the answer, and below them, folded, all the rest. With a
-// row, it is the table alone, to this row. A paper is a row of what the papers measured, below its head. Cells say what
-// their numbers are when one points at them; the first table of a page says it below itself.
+// A claim is a section of claims/README.md: its first table and the answer, and below them, folded, all the rest but how
+// the claim came to be. With a row, it is the table alone, to this row. A paper is a row of what the papers measured,
+// below its head. Cells say what their numbers are when one points at them; the first table of a page says it below
+// itself.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -35,9 +36,10 @@ function claim(title, last) {
     return { table: lines.slice(begin, row + 1).join('\n') };
   }
   const text = lines.findLastIndex((line, n) => n < begin - 1 && !line.trim()) + 1;
+  const history = lines.findIndex((line) => line.startsWith('*History.*'));
   return {
     table: lines.slice(text, end).join('\n'), answer: lines[answer],
-    rest: [...lines.slice(end, answer), ...lines.slice(answer + 1)].join('\n'),
+    rest: [...lines.slice(end, answer), ...lines.slice(answer + 1, history < 0 ? lines.length : history)].join('\n'),
   };
 }
 
