@@ -45,25 +45,30 @@ struct Forecaster : Module {
   }
 };
 
-/// Returns the root of the mean squared error of the forecasts of the years first … last-1 of a
-/// series [1, T, 1], made `ahead` years before.
-double error(const Forecaster& model, const Tensor& series, int64_t first, int64_t last,
-             int64_t ahead) {
+/// Returns what the model says at each year of a series [1, T, 1], as [1, T, 10].
+Tensor forecasts_of(const Forecaster& model, const Tensor& series) {
   Context context;
   Memory memory;
   std::vector<Tensor> parts;
-  for (int64_t t = 0; t < last; t += segment)
-    parts.push_back(model(slice(series, 1, t, std::min(t + segment, last)), memory, context));
-  Tensor forecast = slice(select(concat(parts, 1), 2, ahead - 1), 1, first - ahead, last - ahead);
+  for (int64_t t = 0, T = series.size(1); t < T; t += segment)
+    parts.push_back(model(slice(series, 1, t, std::min(t + segment, T)), memory, context));
+  return concat(parts, 1);
+}
+
+/// Returns the root of the mean squared error of the forecasts of the years first … last-1, made
+/// `ahead` years before.
+double error(const Tensor& forecasts, const Tensor& series, int64_t first, int64_t last,
+             int64_t ahead) {
+  Tensor forecast = slice(select(forecasts, 2, ahead - 1), 1, first - ahead, last - ahead);
   Tensor spots = square(slice(select(series, 2, 0), 1, first, last)) * unit;
   return std::sqrt(mse_loss(square(forecast) * unit, spots).item());
 }
 
 /// Returns the mean over all distances of a forecast.
-Evaluation score(const Forecaster& model, const Tensor& series, int64_t first, int64_t last) {
+Evaluation score(const Tensor& forecasts, const Tensor& series, int64_t first, int64_t last) {
   double sum = 0;
   for (int64_t ahead = 1; ahead <= horizon; ++ahead)
-    sum += error(model, series, first, last, ahead);
+    sum += error(forecasts, series, first, last, ahead);
   return {sum / horizon, last - first};
 }
 
@@ -109,8 +114,9 @@ int main(int count, char** words) try {
                         {.loss = [&](Context& context) { return loss_of(model, series, context); },
                          .scores =
                              [&] {
-                               return std::pair(score(model, series, horizon, trained),
-                                                score(model, series, trained, validated));
+                               Tensor forecasts = forecasts_of(model, series);
+                               return std::pair(score(forecasts, series, horizon, trained),
+                                                score(forecasts, series, trained, validated));
                              }});
   training.run({.on_evaluation = [&](const EvaluationReport& report) {
     std::cout << "step " << report.step << ": " << report.train.nats << ", validation "
@@ -118,8 +124,9 @@ int main(int count, char** words) try {
     if (report.best) save(model, path);
   }});
   load(model, path);
+  Tensor forecasts = forecasts_of(model, series);
   for (int64_t ahead : {1, 2, 5, 10})
-    std::cout << ahead << " ahead: " << error(model, series, validated, series.size(1), ahead)
+    std::cout << ahead << " ahead: " << error(forecasts, series, validated, series.size(1), ahead)
               << '\n';
 } catch (const std::exception& error) {
   std::cerr << "sunspots: " << error.what() << '\n';
