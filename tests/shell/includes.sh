@@ -62,6 +62,7 @@ hidden_from 'core/*.h core/*.cpp core/machine' 'core/io/'
 hidden_from 'nn/*.h nn/*.cpp' 'nn/models/'
 hidden_from 'core nn optim examples' 'ops/[a-z]+/'
 hidden_from 'examples/*.cpp' '(examples|tests)/'
+hidden_from 'examples/tasks' '(core|ops|nn|optim|examples|tests)/'
 hidden_from 'core/machine core/io' 'core/(tape|accumulate|walk)\.h'
 hidden_from 'core/machine ops/*/' 'core/storage\.h'
 
