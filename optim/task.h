@@ -35,7 +35,8 @@ struct Task {
   std::map<std::string, Fingerprint> data{};
 };
 
-/// The training of a Task. PyTorch: Lightning's Trainer, or Hugging Face's with a compute_loss.
+/// The training of a Task. A step counts as `batch_size` tokens in its report. PyTorch: Lightning's
+/// Trainer, or Hugging Face's with a compute_loss.
 class TaskTraining : public TrainingLoop {
  public:
   /// Sets up the training of all parameters of the model. Throws, naming the field, when one of the

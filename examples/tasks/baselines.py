@@ -67,7 +67,7 @@ def sunspots(path):
 
 
 def lstm(inputs, outputs, batch, loss, steps, seed):
-    """Trains an LSTM as wide as the programs' models, at the best of three rates by the last training losses."""
+    """Trains an LSTM of 96 channels at each of three rates, and prints its last losses."""
     import torch
 
     class Model(torch.nn.Module):
