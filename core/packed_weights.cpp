@@ -1,5 +1,7 @@
 #include "core/packed_weights.h"
 
+#include "core/machine/packed_product.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
@@ -10,7 +12,7 @@ thread_local PackedWeights* outermost = nullptr;
 /// address.
 struct PackedWeights::Kept {
   Tensor weight;
-  RightFactor transposed;
+  Packed transposed;
 };
 
 PackedWeights::PackedWeights() {
@@ -22,39 +24,24 @@ PackedWeights::~PackedWeights() {
   for (auto& [address, kept] : kept_) --kept.weight.storage_->value->packed;
 }
 
-const RightFactor* PackedWeights::transposed(const ConstMatrix& a, const Tensor& weight,
-                                             const Matrix& c) {
-  if (!outermost || !RightFactor::serves(a, c)) return nullptr;
+const Packed* PackedWeights::transposed(const ConstMatrix& a, const Tensor& weight,
+                                        const Matrix& c) {
+  if (!outermost || !kernel_for({a, c})) return nullptr;
   const Storage& storage = *weight.storage_;
   if (!storage.requires_gradient || storage.computed) return nullptr;
   return &outermost->keep(weight);
 }
 
-namespace {
-
-/// Returns the transpose of a weight [P, N].
-ConstMatrix transpose_of(const Tensor& weight) {
-  const auto& [shape, strides, offset] = weight.layout();
-  return {weight.data(), shape[1], shape[0], strides[1], strides[0]};
-}
-
-}  // namespace
-
-void PackedWeights::multiply_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
-                                        const Matrix& c) {
-  if (const RightFactor* packed = transposed(a, weight, c))
-    packed->gemm(1, a, added, c, Threads::all);
-  else
-    gemm(1, a, transpose_of(weight), added, c, Threads::all);
-}
-
-const RightFactor& PackedWeights::keep(const Tensor& weight) {
+const Packed& PackedWeights::keep(const Tensor& weight) {
   const auto& [shape, strides, offset] = weight.layout();
   auto [begin, end] = kept_.equal_range(weight.data());
   for (auto at = begin; at != end; ++at)
     if (at->second.weight.shape() == shape && at->second.weight.layout().strides == strides)
       return at->second.transposed;
-  auto added = kept_.emplace(weight.data(), Kept{weight, RightFactor(transpose_of(weight))});
+  const ConstMatrix transpose{weight.data(), shape[1], shape[0], strides[1], strides[0]};
+  auto added =
+      kept_.emplace(weight.data(), Kept{weight, Packed::right(panel_kernel(), transpose, false)});
+  added->second.transposed.pack(Threads::all);
   ++weight.storage_->value->packed;
   return added->second.transposed;
 }

@@ -2,11 +2,12 @@
 
 #include <unordered_map>
 
-#include "core/machine/blas.h"
-#include "core/machine/right_factor.h"
+#include "core/machine/matrix.h"
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+class Packed;
 
 /// Keeps the weights that products on this thread pack, from a weight's first such product until
 /// the end of this object's life. A token's products then pack none and, where they round to
@@ -23,16 +24,13 @@ class PackedWeights {
   PackedWeights& operator=(const PackedWeights&) = delete;
 
   /// Returns the transpose of `weight` [P, N], a parameter or a view of one, for products c = a Wᵀ.
-  /// Returns null where this thread has no PackedWeights, such a product does not read panels, or
-  /// `weight` is no parameter.
-  static const RightFactor* transposed(const ConstMatrix& a, const Tensor& weight, const Matrix& c);
-  /// Computes c = a weightᵀ + added on all threads, with the packed weight where there is one.
-  static void multiply_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
-                                  const Matrix& c);
+  /// Returns null where this thread has no PackedWeights, BLAS makes such a product, or `weight` is
+  /// no parameter.
+  static const Packed* transposed(const ConstMatrix& a, const Tensor& weight, const Matrix& c);
 
  private:
   struct Kept;
-  const RightFactor& keep(const Tensor& weight);
+  const Packed& keep(const Tensor& weight);
 
   std::unordered_multimap<const Scalar*, Kept> kept_;  // by the address of the first element
 };

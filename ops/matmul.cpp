@@ -4,8 +4,6 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
-#include "core/machine/blas.h"
-#include "core/packed_weights.h"
 #include "core/tape.h"
 #include "ops/products.h"
 #include "ops/shape.h"
@@ -72,9 +70,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor rows = reshape(x, {count, x.size(-1)});  // [count, N]
   Tensor y = Tensor::empty(shape);                // […, P]
   if (y.count() > 0)
-    PackedWeights::multiply_transposed(
-        matrix_of(rows.data(), rows), weight, start_from(added, y),
-        Matrix::row_major(y.mutable_data(), count, weight.size(0)));
+    multiply_by_transposed(matrix_of(rows.data(), rows), weight, start_from(added, y),
+                           Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
     // The gradient of x comes last, which takes memory that stays and is read next.

@@ -5,8 +5,9 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
-#include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/parallel.h"
+#include "core/packed_weights.h"
 #include "core/walk.h"
 #include "ops/zero_weights.h"
 
@@ -106,6 +107,14 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   if (kept.count() * summed.count() != 1)
     return multiply_stack({weights, alpha, Threads::one}, left, right, beta, sums, kept, summed);
   Product{weights, alpha, Threads::all}.add(left, right, beta, sums);
+}
+
+void multiply_by_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
+                            const Matrix& c) {
+  if (const Packed* packed = PackedWeights::transposed(a, weight, c))
+    gemm(1, a, *packed, added, c, Threads::all);
+  else
+    gemm(1, a, matrix_of(weight.data(), weight).transposed(), added, c, Threads::all);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

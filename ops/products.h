@@ -3,6 +3,7 @@
 // Products of matrices in tensors, of which nothing is recorded: what the forward and the backward
 // passes of ops are made of.
 
+#include "core/machine/addend.h"
 #include "core/machine/matrix.h"
 #include "core/tensor.h"
 
@@ -25,6 +26,11 @@ enum class WeightsIn { none, left, right };
 /// this function. `operation` names the caller in an error about shapes.
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
                        Scalar beta, const Tensor& c, WeightsIn weights = WeightsIn::none);
+
+/// Computes c = a weightᵀ + added for a weight [P, N], with the panels that PackedWeights keeps of
+/// it, if it does.
+void multiply_by_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
+                            const Matrix& c);
 
 /// Adds a b to an open gradient; an empty one takes nothing.
 inline void deliver_product(const char* operation, const OpenGradient& to, const Tensor& a,

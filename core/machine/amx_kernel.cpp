@@ -3,7 +3,7 @@
 // sums. Within such a step, it adds up the products of first numbers of pairs, those of second
 // ones, and then both. It takes numbers below 1e-38 for 0, be they factors, products or sums.
 
-#include "core/machine/packed_product.h"
+#include "core/machine/kernels.h"
 
 #if defined(__x86_64__) && !defined(SHIFTGRAD_DOUBLE)
 
@@ -114,28 +114,33 @@ FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b,
 }
 
 /// c = alpha a b + added for an a whose rows lie dense.
-FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
-                           Scalar alpha, Addend added, const Matrix& c) {
+FOR_BFLOAT16 void multiply_pairs(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
+                                 Addend added, const Matrix& c) {
   shape_tiles();
   if (c.rows > side)
-    (c.columns > side ? multiply_tiles<true, true>
-                      : multiply_tiles<true, false>)(a, b, alpha, added, c);
+    (c.columns > side ? multiply_tiles<true, true> : multiply_tiles<true, false>)(a, b, alpha,
+                                                                                  added, c);
   else
-    (c.columns > side ? multiply_tiles<false, true>
-                      : multiply_tiles<false, false>)(a, b, alpha, added, c);
+    (c.columns > side ? multiply_tiles<false, true> : multiply_tiles<false, false>)(a, b, alpha,
+                                                                                    added, c);
+}
+
+FOR_BFLOAT16 void multiply(const ConstMatrix& a, const Scalar* b, int64_t /*step*/, Scalar alpha,
+                           Addend added, const Matrix& c) {
+  multiply_pairs(pairs_in(a), pairs_in(b), alpha, added, c);
 }
 
 /// Multiplies with a tile that has one row 16 times.
-FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                               Addend added, const Matrix& c) {
-  const MatrixView<const Pair> row = {a.data, 1, a.columns, 0, 1};
+FOR_BFLOAT16 void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Addend added,
+                               const Matrix& c) {
+  const MatrixView<const Pair> row = {pairs_in(a.data), 1, a.columns, 0, 1};
   for (int64_t column = 0; column < c.columns; column += tile_columns)
-    multiply(row, b + column * a.columns, tile_columns, alpha, added.columns_from(column),
-             c.columns_from(column, c.columns - column));
+    multiply_pairs(row, pairs_in(b) + column * a.columns, alpha, added.columns_from(column),
+                   c.columns_from(column, c.columns - column));
 }
 
 /// Rounds up to 32 dense columns of a to pairs of neighbours in rows.
-FOR_BFLOAT16 void turn_columns(const ConstMatrix& a, Pair* pairs, int64_t step) {
+FOR_BFLOAT16 void transpose_columns(const ConstMatrix& a, Pair* pairs, int64_t step) {
   for (int64_t row = 0; row < a.rows; row += lanes) {
     const __mmask16 rows = first_lanes(a.rows - row);
     auto column = [&](int64_t n) FOR_BFLOAT16 {
@@ -153,35 +158,29 @@ FOR_BFLOAT16 void turn_columns(const ConstMatrix& a, Pair* pairs, int64_t step) 
 }
 
 /// Rounds a to pairs of neighbours in rows, whatever its strides.
-FOR_BFLOAT16 void convert(const ConstMatrix& a, Pair* pairs, int64_t step) {
+FOR_BFLOAT16 void convert(const ConstMatrix& a, Scalar* elements, int64_t step) {
   if (has_dense_columns(a)) {
     for (int64_t column = 0; column < a.columns; column += 2 * lanes) {
       const int64_t rest = a.columns - column;
-      turn_columns(a.columns_from(column, rest < 2 * lanes ? rest : 2 * lanes),
-                   pairs + column / 2, step);
+      transpose_columns(a.columns_from(column, rest < 2 * lanes ? rest : 2 * lanes),
+                        pairs_in(elements) + column / 2, step);
     }
     return;
   }
   for (int64_t row = 0; row < a.rows; ++row)
-    pack_row(a.rows_from(row, 1).transposed(), pairs + row * step);
+    pack_row(a.rows_from(row, 1).transposed(), elements + row * step);
 }
 
-/// Packs the columns of aᵀ, row after row of a.
-FOR_BFLOAT16 void pack_left(const ConstMatrix& transposed, Pair* panels) {
-  convert(transposed.transposed(), panels, (transposed.rows + 1) / 2);
-}
-
-constexpr Bfloat16Kernel kernel = {.tile_rows = tile_rows,
-                                   .tile_columns = tile_columns,
-                                   .numbers = 2,
-                                   .depth_step = side,
-                                   .left_panels = LeftPanels::in_rows,
-                                   .pack_left = pack_left,
-                                   .pack_right = pack<tile_columns>,
-                                   .multiply = multiply,
-                                   .pack_row = pack_row,
-                                   .multiply_row = multiply_row,
-                                   .convert = convert};
+constexpr PanelKernel kernel = {.tile_rows = tile_rows,
+                                .tile_columns = tile_columns,
+                                .numbers = 2,
+                                .depth_step = side,
+                                .left_panels = LeftPanels::in_rows,
+                                .pack_right = pack<tile_columns>,
+                                .multiply = multiply,
+                                .pack_row = pack_row,
+                                .multiply_row = multiply_row,
+                                .convert = convert};
 
 /// Whether the CPU has tiles of bfloat16 numbers.
 bool has_tiles() {
@@ -213,12 +212,20 @@ bool may_use_tiles() {
 
 }  // namespace
 
-const Bfloat16Kernel* amx::amx_kernel() {
+const PanelKernel* amx_kernel() {
   constinit static KeptAnswer fits;
   return fits([] { return can_be_used() && has_tiles() && keeps_tiles() && may_use_tiles(); })
              ? &kernel
              : nullptr;
 }
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
+
+#else
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+const PanelKernel* amx_kernel() { return nullptr; }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
 

@@ -66,8 +66,4 @@ FOR_BFLOAT16 inline void shape_tiles() {
     asm volatile("ldtilecfg %0" ::"m"(whole));
 }
 
-/// The kernel for CPUs with tiles of bfloat16 numbers where the system lets this process use them,
-/// or null elsewhere.
-const Bfloat16Kernel* amx_kernel();
-
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::amx

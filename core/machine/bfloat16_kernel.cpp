@@ -1,5 +1,4 @@
-// The kernel for pairs of bfloat16 numbers in vectors, and the choice of a kernel for the CPU. A
-// tile is 12 rows of a by 32 columns of b:
+// The kernel for pairs of bfloat16 numbers in vectors. A tile is 12 rows of a by 32 columns of b:
 //
 //                        32 columns of b, one pair of depths: 2 vectors
 //                      [ b b b b b b b b | b b b b b b b b ]
@@ -19,11 +18,10 @@
 // Tiles of 8 x 48 and 6 x 64 load a little less, but a head of 32 columns would leave a third or
 // half of them empty.
 
-#include "core/machine/packed_product.h"
+#include "core/machine/kernels.h"
 
 #if defined(__x86_64__) && !defined(SHIFTGRAD_DOUBLE)
 
-#include "core/machine/amx_tiles.h"
 #include "core/machine/bfloat16_pairs.h"
 #include "core/machine/cpu.h"
 
@@ -38,15 +36,16 @@ constexpr int64_t tile_rows = 12, tile_columns = 32;
 constexpr int64_t prefetched = 32 * tile_columns;
 
 /// Rounds a to pairs of neighbours in rows, or to pairs of rows of aᵀ where those are dense.
-FOR_BFLOAT16 void convert(const ConstMatrix& a, Pair* pairs, int64_t step) {
+FOR_BFLOAT16 void convert(const ConstMatrix& a, Scalar* elements, int64_t step) {
   if (has_dense_columns(a)) {
     const Scalar* column = a.data;
+    Pair* pairs = pairs_in(elements);
     for (int64_t n = 0; n < a.columns; n += 2, column += 2 * a.column_stride, pairs += step)
       pair_rows(column, n + 1 < a.columns ? column + a.column_stride : nullptr, a.rows, pairs);
     return;
   }
   for (int64_t row = 0; row < a.rows; ++row)
-    pack_row(a.rows_from(row, 1).transposed(), pairs + row * step);
+    pack_row(a.rows_from(row, 1).transposed(), elements + row * step);
 }
 
 /// c = alpha sums + beta old for a whole tile in dense rows. No loop is left over, so that the sums
@@ -57,16 +56,16 @@ INLINE_FOR_BFLOAT16 void store_whole(__m512 alpha, const __m512 (&sums)[rows * v
 #pragma GCC unroll 32
   for (int n = 0; n < rows * vectors; ++n) {
     const int row = n / vectors, column = n % vectors * lanes;
-    _mm512_storeu_ps(c.data + row * c.row_stride + column,
-                     updated(alpha, sums[n], beta, 0xffff,
-                             old.data + row * old.row_stride + column));
+    _mm512_storeu_ps(
+        c.data + row * c.row_stride + column,
+        updated(alpha, sums[n], beta, 0xffff, old.data + row * old.row_stride + column));
   }
 }
 
 /// c = alpha sums + beta old for a tile at an edge, or at other strides.
 template <int rows, int vectors>
-INLINE_FOR_BFLOAT16 void store_edge(__m512 alpha, const __m512 (&sums)[rows * vectors],
-                                    Scalar beta, const ConstMatrix& old, const Matrix& c) {
+INLINE_FOR_BFLOAT16 void store_edge(__m512 alpha, const __m512 (&sums)[rows * vectors], Scalar beta,
+                                    const ConstMatrix& old, const Matrix& c) {
   constexpr int columns = vectors * lanes;
   alignas(64) Scalar stored[rows][columns];
 #pragma GCC unroll 32
@@ -128,14 +127,16 @@ FOR_BFLOAT16 void multiply_columns(const MatrixView<const Pair>& a, const Pair* 
   multiply_rows<tile_rows, vectors>(a, b, alpha, added, c);
 }
 
-FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, int64_t /*step*/,
-                           Scalar alpha, Addend added, const Matrix& c) {
-  if (c.columns <= lanes) return multiply_columns<1>(a, b, alpha, added, c);
-  multiply_columns<2>(a, b, alpha, added, c);
+FOR_BFLOAT16 void multiply(const ConstMatrix& a, const Scalar* b, int64_t /*step*/, Scalar alpha,
+                           Addend added, const Matrix& c) {
+  if (c.columns <= lanes) return multiply_columns<1>(pairs_in(a), pairs_in(b), alpha, added, c);
+  multiply_columns<2>(pairs_in(a), pairs_in(b), alpha, added, c);
 }
 
-FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
+FOR_BFLOAT16 void multiply_row(const ConstMatrix& row, const Scalar* panels, Scalar alpha,
                                Addend added, const Matrix& c) {
+  const MatrixView<const Pair> a = pairs_in(row);
+  const Pair* b = pairs_in(panels);
   int64_t column = 0;
   for (; c.columns - column > 3 * tile_columns; column += 4 * tile_columns)
     multiply_rows<1, 8>(a, b + column * a.columns, alpha, added.columns_from(column),
@@ -145,23 +146,22 @@ FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, S
                         c.columns_from(column, c.columns - column));
 }
 
-constexpr Bfloat16Kernel kernel = {.tile_rows = tile_rows,
-                                   .tile_columns = tile_columns,
-                                   .part_columns = lanes,
-                                   .numbers = 2,
-                                   .pack_left = pack<tile_rows>,
-                                   .pack_right = pack<tile_columns>,
-                                   .multiply = multiply,
-                                   .pack_row = pack_row,
-                                   .multiply_row = multiply_row,
-                                   .convert = convert};
+constexpr PanelKernel kernel = {.tile_rows = tile_rows,
+                                .tile_columns = tile_columns,
+                                .part_columns = lanes,
+                                .numbers = 2,
+                                .pack_left = pack<tile_rows>,
+                                .pack_right = pack<tile_columns>,
+                                .multiply = multiply,
+                                .pack_row = pack_row,
+                                .multiply_row = multiply_row,
+                                .convert = convert};
 
 }  // namespace
 
-const Bfloat16Kernel* bfloat16_kernel() {
+const PanelKernel* bfloat16_kernel() {
   // On Intel's Emerald Rapids, a core makes 88 GF/s with this instruction and 179 with floats.
   constinit static KeptAnswer fits;
-  if (const Bfloat16Kernel* tiles = amx::amx_kernel()) return tiles;
   return fits([] { return can_be_used() && !is_intel(); }) ? &kernel : nullptr;
 }
 
@@ -171,7 +171,7 @@ const Bfloat16Kernel* bfloat16_kernel() {
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-const Bfloat16Kernel* bfloat16_kernel() { return nullptr; }
+const PanelKernel* bfloat16_kernel() { return nullptr; }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
 

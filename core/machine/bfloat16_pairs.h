@@ -3,7 +3,7 @@
 // Pairs of bfloat16 numbers in AVX512_BF16's vectors: what the kernels for such CPUs share. It is
 // for x86-64 and floats alone.
 
-#include "core/machine/packed_product.h"
+#include "core/machine/kernels.h"
 
 // GCC 12 takes the undefined vectors of its own header for a mistake.
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -19,8 +19,19 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::bfloat16_pairs {
 
-using Pair = Bfloat16Pair;
+/// Two bfloat16 numbers, the first in the lower half: an element of a panel. They follow one
+/// another in depth. An instruction multiplies pairs: each lane of a sum gets a₀ b₀ + a₁ b₁.
+using Pair = uint32_t;
 constexpr int64_t lanes = 16;  // floats or pairs in a vector
+
+/// The pairs that elements are.
+inline Pair* pairs_in(Scalar* elements) { return reinterpret_cast<Pair*>(elements); }
+inline const Pair* pairs_in(const Scalar* elements) {
+  return reinterpret_cast<const Pair*>(elements);
+}
+inline MatrixView<const Pair> pairs_in(const ConstMatrix& a) {
+  return {pairs_in(a.data), a.rows, a.columns, a.row_stride, a.column_stride};
+}
 
 /// The mask of the first `count` lanes, for any count.
 FOR_BFLOAT16 inline __mmask16 first_lanes(int64_t count) {
@@ -156,8 +167,9 @@ FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to) {
 
 /// Packs the columns of b into panels of `width`.
 template <int64_t width>
-FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
+FOR_BFLOAT16 void pack(const ConstMatrix& b, Scalar* elements) {
   const int64_t pairs = (b.rows + 1) / 2;
+  Pair* panels = pairs_in(elements);
   for (int64_t first = 0; first < b.columns; first += width, panels += pairs * width) {
     const int64_t rest = b.columns - first;
     const ConstMatrix part = b.columns_from(first, rest < width ? rest : width);
@@ -176,7 +188,8 @@ FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
 }
 
 /// Packs a single row of a, given as a column of aᵀ: its pairs follow one another.
-FOR_BFLOAT16 inline void pack_row(const ConstMatrix& transposed, Pair* pairs) {
+FOR_BFLOAT16 inline void pack_row(const ConstMatrix& transposed, Scalar* elements) {
+  Pair* pairs = pairs_in(elements);
   if (transposed.row_stride == 1) return pair_neighbours(transposed.data, transposed.rows, pairs);
   alignas(64) Scalar gathered[2 * lanes];
   for (int64_t depth = 0; depth < transposed.rows; depth += 2 * lanes) {

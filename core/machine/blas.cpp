@@ -100,8 +100,8 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
   blasint m = blas_size(c.rows), n = blas_size(c.columns), k = blas_size(a.columns);
   blasint a_leading = blas_size(a_form.leading), b_leading = blas_size(b_form.leading);
   constexpr int64_t rows = 60, columns = 64, depth = 256;
-  if (multiplications(a, c) <= rows * columns * depth || b_form.transpose == CblasTrans ||
-      !openblas_is_faster_in_pieces())
+  if (ProductShape(a, c).multiplications() <= rows * columns * depth ||
+      b_form.transpose == CblasTrans || !openblas_is_faster_in_pieces())
     return call(blas_gemm, CblasRowMajor, a_form.transpose, b_form.transpose, m, n, k, alpha,
                 a.data, a_leading, b.data, b_leading, beta, c.data, blas_size(leading));
   for_pieces(n, columns, [&](int64_t column, int64_t width) {
@@ -140,14 +140,14 @@ void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend a
 /// Whether b's columns lie dense, and copying it in rows costs little compared with what
 /// `multiply_rows` gains by that: b is read once for the many times that a's rows are multiplied
 /// with it.
-bool is_worth_turning(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
+bool is_worth_transposing(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   constexpr int64_t many_rows = 128;
   return a.rows >= many_rows && leading_of_rows(c) && !leading_of_rows(b) &&
          leading_of_rows(b.transposed()) && openblas_is_faster_in_pieces();
 }
 
 /// Copies b, whose columns lie dense, to `rows` on all threads.
-void turn(const ConstMatrix& b, const Matrix& rows) {
+void copy_to_rows(const ConstMatrix& b, const Matrix& rows) {
   blasint leading = blas_size(*leading_of_rows(b.transposed()));
   parallel_ranges(b.columns, 128, [&](int64_t begin, int64_t end) {
     call(blas_copy, CblasRowMajor, CblasTrans, blas_size(end - begin), blas_size(b.rows), 1,
@@ -195,20 +195,19 @@ void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 }  // namespace
 
 // OpenBLAS has kernels of its own for products that are small, and takes thin ones where they lie.
-bool takes_panels(const ConstMatrix& a, const Matrix& c) {
+bool blas_is_faster(const ProductShape& shape) {
   constexpr int64_t thin = 16;
-  return sizeof(Scalar) == sizeof(float) && panels_beat_openblas() &&
-         std::min(c.rows, c.columns) > thin && multiplications(a, c) >= worthwhile_products;
+  return sizeof(Scalar) != sizeof(float) || !panels_beat_openblas() ||
+         std::min(shape.rows, shape.columns) <= thin ||
+         shape.multiplications() < worthwhile_products;
 }
 
-void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
-                    Threads threads) {
-  if (!has_products(a, b, added, c)) return;
-  if (takes_panels(a, c)) return panel_gemm(alpha, a, b, added, c, threads);
-  if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
+void blas_product(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
+                  Threads threads) {
+  if (ProductShape(a, c).multiplications() < worthwhile_products) threads = Threads::one;
   std::optional<MatrixCopy> copy_of_a, copy_of_b;
-  if (threads == Threads::all && is_worth_turning(a, b, c)) {
-    turn(b, copy_of_b.emplace(b.rows, b.columns).matrix);
+  if (threads == Threads::all && is_worth_transposing(a, b, c)) {
+    copy_to_rows(b, copy_of_b.emplace(b.rows, b.columns).matrix);
     b = copy_of_b->matrix;
   }
   // BLAS takes no others.

@@ -22,7 +22,7 @@ void recognise_new_cpu();
 /// 0.8 times the speed of whole products.
 bool openblas_is_faster_in_pieces();
 
-/// Whether this CPU multiplies floats faster by our panels (core/machine/packed_product.h) than by
+/// Whether this CPU multiplies floats faster by our panels (core/machine/kernel.h) than by
 /// OpenBLAS. On Intel's Emerald Rapids, with AVX-512, two threads make the products of models of
 /// 128 to 384 channels at 0.98 to 1.26 times the speed of Debian's OpenBLAS 0.3.21, and one thread
 /// at 1.01 to 1.13; gradients of weights at 0.91 to 0.98 on one when both factors were packed, and

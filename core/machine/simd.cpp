@@ -64,8 +64,8 @@ void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
     case Binary::maximum:
       return zip_with(a, b, y, n, [](Vector p, Vector q) HWY_ATTR { return larger(p, q); });
     case Binary::weigh:
-      return zip_with(a, b, y, n, [](Vector p, Vector q)
-                                      HWY_ATTR { return left_out(p, hn::Mul(p, q)); });
+      return zip_with(a, b, y, n,
+                      [](Vector p, Vector q) HWY_ATTR { return left_out(p, hn::Mul(p, q)); });
   }
 }
 
@@ -156,7 +156,8 @@ HWY_INLINE void product_tile(ConstMatrix x, ConstMatrix a, Vector (&sums)[M]) {
 
 /// Computes the products of M rows of x with all rows of a.
 template <int M>
-HWY_NOINLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+HWY_NOINLINE void thin_product_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta,
+                                  Matrix y) {
   for (int64_t begin = 0; begin < a.rows; begin += lanes) {
     const int64_t count = std::min(lanes, a.rows - begin);
     Vector parts[M][lanes / tile_rows];
@@ -174,15 +175,15 @@ HWY_NOINLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar
   }
 }
 
-void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+void thin_product(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
   for (int64_t m = 0; m < x.rows; m += 4) {
     const int64_t count = std::min<int64_t>(4, x.rows - m);
     const ConstMatrix rows = x.rows_from(m, count);
     const Matrix to = y.rows_from(m, count);
-    if (count == 4) products_of<4>(alpha, rows, a, beta, to);
-    if (count == 3) products_of<3>(alpha, rows, a, beta, to);
-    if (count == 2) products_of<2>(alpha, rows, a, beta, to);
-    if (count == 1) products_of<1>(alpha, rows, a, beta, to);
+    if (count == 4) thin_product_of<4>(alpha, rows, a, beta, to);
+    if (count == 3) thin_product_of<3>(alpha, rows, a, beta, to);
+    if (count == 2) thin_product_of<2>(alpha, rows, a, beta, to);
+    if (count == 1) thin_product_of<1>(alpha, rows, a, beta, to);
   }
 }
 
@@ -314,7 +315,7 @@ SHIFTGRAD_DISPATCH(sum_rows);
 SHIFTGRAD_DISPATCH(axpby);
 SHIFTGRAD_DISPATCH(multiply_add);
 SHIFTGRAD_DISPATCH(sum);
-SHIFTGRAD_DISPATCH(products);
+SHIFTGRAD_DISPATCH(thin_product);
 SHIFTGRAD_DISPATCH(exp_minus);
 SHIFTGRAD_DISPATCH(exp_below);
 SHIFTGRAD_DISPATCH(is_finite);

@@ -87,7 +87,8 @@ extern void (*const softmax_gradients)(ConstMatrix p, ConstMatrix dp, const Scal
 
 /// y = alpha x aᵀ + beta y for matrices whose rows have no gaps; a beta of 0 never reads y. This is
 /// for an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
-extern void (*const products)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
+extern void (*const thin_product)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta,
+                                  Matrix y);
 
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
 extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);

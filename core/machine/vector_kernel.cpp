@@ -13,7 +13,7 @@
 
 #include "core/machine/cpu.h"
 #include "core/machine/dispatch.h"
-#include "core/machine/packed_product.h"
+#include "core/machine/kernels.h"
 #include "core/machine/simd_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -140,12 +140,6 @@ void convert_rounded(const ConstMatrix& a, Scalar* elements, int64_t step) {
   }
 }
 
-/// Packs aᵀ, rounded, in the direction in which a lies.
-void pack_left_rounded(const ConstMatrix& transposed, Scalar* panels) {
-  const ConstMatrix a = transposed.transposed();
-  convert_rounded(a, panels, has_dense_columns(a) ? a.rows : a.columns);
-}
-
 /// c = alpha sums + added for a whole tile in dense rows. No loop is left over, so that the sums
 /// stay in registers.
 template <int rows, bool wide>
@@ -257,7 +251,7 @@ constexpr PanelBlocks blocks_by_depth = {.depth = 512,
                                          .rows_in_place = 512};
 
 /// Returns the kernel that reads its matrices in blocks of these sizes.
-constexpr PanelKernel<Scalar> kernel_for(const PanelBlocks& blocks) {
+constexpr PanelKernel kernel_for(const PanelBlocks& blocks) {
   return {.tile_rows = product_rows,
           .tile_columns = product_columns,
           .part_columns = lanes,
@@ -270,25 +264,24 @@ constexpr PanelKernel<Scalar> kernel_for(const PanelBlocks& blocks) {
           .blocks = blocks};
 }
 
-constexpr PanelKernel<Scalar> rounding_kernel_for(const PanelBlocks& blocks) {
-  PanelKernel<Scalar> rounding = kernel_for(blocks);
+constexpr PanelKernel rounding_kernel_for(const PanelBlocks& blocks) {
+  PanelKernel rounding = kernel_for(blocks);
   rounding.left_panels = LeftPanels::as_it_lies;
-  rounding.pack_left = pack_left_rounded;
+  rounding.pack_left = nullptr;
   rounding.pack_right = pack<product_columns, Packs::rounded>;
   rounding.pack_row = pack<1, Packs::rounded>;
   rounding.convert = convert_rounded;
   return rounding;
 }
 
-const PanelKernel<Scalar>& vector_kernel() {
-  static constexpr PanelKernel<Scalar> as_usual = kernel_for({}),
-                                       by_depth = kernel_for(blocks_by_depth);
+const PanelKernel& vector_kernel() {
+  static constexpr PanelKernel as_usual = kernel_for({}), by_depth = kernel_for(blocks_by_depth);
   return reads_by_depth() ? by_depth : as_usual;
 }
 
-const PanelKernel<Scalar>& rounding_kernel() {
-  static constexpr PanelKernel<Scalar> as_usual = rounding_kernel_for({}),
-                                       by_depth = rounding_kernel_for(blocks_by_depth);
+const PanelKernel& rounding_kernel() {
+  static constexpr PanelKernel as_usual = rounding_kernel_for({}),
+                               by_depth = rounding_kernel_for(blocks_by_depth);
   return reads_by_depth() ? by_depth : as_usual;
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
-#include "core/machine/bfloat16_product.h"
+#include "core/machine/kernel.h"
 #include "core/machine/parallel.h"
 #include "ops/aft/products.h"
 #include "ops/dense_rows.h"

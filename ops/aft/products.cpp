@@ -19,8 +19,7 @@ constexpr int64_t block_rows = 96;
 constexpr int64_t padding = 16;
 
 /// c = a b, block by block of rows.
-void multiply(const LeftFactor& a, const PackedFactor& b, const Band& of_a, Stretch rows,
-              const Matrix& c) {
+void multiply(const Factor& a, const Factor& b, const Band& of_a, Stretch rows, const Matrix& c) {
   for (int64_t first = rows.begin; first < rows.end; first += block_rows) {
     int64_t count = std::min(block_rows, rows.end - first);
     tile_product(1, a.rows_from(first, count), b, 0, c.rows_from(first, count),
@@ -47,7 +46,7 @@ AftProducts::AftProducts(const AftProblem& p, Pass pass) : p_(p) {
     for (int64_t i = first; i < first + count; ++i)
       if (!make_weights(group, i)) fit = false;
     const ConstMatrix all = weights_[group].matrix.columns_from(0, p.K);
-    const LeftFactor factor =
+    const Factor factor =
         transposed ? pack_left_part(all.transposed(), panels_[group].data(), 0, p.K, first, count)
                    : pack_left_part(all, panels_[group].data(), first, count, 0, p.K);
     if (first == 0) factors_[group] = factor;
@@ -73,16 +72,16 @@ bool AftProducts::make_weights(int64_t group, int64_t i) const {
 
 void AftProducts::mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
                       const Matrix& sums) const {
-  const PackedMatrix right(terms, true);
-  multiply(factors_[strip.group], right.factor, seen_, queries, sums);
+  const Packed right(terms, true);
+  multiply(factors_[strip.group], right.in_one(), seen_, queries, sums);
 }
 
-void AftProducts::spread(const AftStrip& strip, const ConstMatrix& passed,
-                         const ConstMatrix& terms, const Matrix& received) const {
+void AftProducts::spread(const AftStrip& strip, const ConstMatrix& passed, const ConstMatrix& terms,
+                         const Matrix& received) const {
   const ConstMatrix rows = passed.rows_from(0, p_.T);
-  const PackedMatrix right(rows, true);
-  multiply(factors_[strip.group], right.factor, seen_.transposed(), {0, p_.K}, received);
-  kept_[strip.number] = Factors{MatrixCopy(rows), PackedMatrix(terms.transposed(), true)};
+  const Packed right(rows, true);
+  multiply(factors_[strip.group], right.in_one(), seen_.transposed(), {0, p_.K}, received);
+  kept_[strip.number] = Factors{MatrixCopy(rows), Packed(terms.transposed(), true)};
 }
 
 void AftProducts::add_bias_gradient(const Tensor& sum) const {
@@ -96,9 +95,7 @@ void AftProducts::add_bias_gradient(const Tensor& sum) const {
       const std::optional<Factors>& kept = kept_[strip.number];
       if (strip.group != group || !kept) continue;
       const ConstMatrix passed = kept->passed.matrix.rows_from(first, count);
-      const Buffer panels(left_panel_count(count, passed.columns));
-      tile_product(1, pack_left(passed, panels.data()), kept->terms.factor, begun, all.matrix, {},
-                   seen_.rows_from(first));
+      tile_product(1, passed, kept->terms.in_one(), begun, all.matrix, {}, seen_.rows_from(first));
       begun = 1;
     }
     for (int64_t i = first; begun != 0 && i < first + count; ++i) {

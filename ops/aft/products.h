@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/machine/tile_product.h"
+#include "core/machine/packed_product.h"
 #include "ops/aft/kernel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -41,16 +41,16 @@ class AftProducts {
 
  private:
   struct Factors {
-    MatrixCopy passed;   // [T, n]
-    PackedMatrix terms;  // [n, K]
+    MatrixCopy passed;  // [T, n]
+    Packed terms;       // [n, K]
   };
 
   const AftProblem& p_;
   bool fit_ = true;
-  Band seen_{};  // the keys that a query may see
+  Band seen_{};                        // the keys that a query may see
   std::vector<MatrixCopy> weights_{};  // of each group: E [T, K]
   std::vector<Buffer> panels_{};       // and E packed
-  std::vector<LeftFactor> factors_{};
+  std::vector<Factor> factors_{};
   mutable std::vector<std::optional<Factors>> kept_{};  // of each strip
 
   bool make_weights(int64_t group, int64_t i) const;

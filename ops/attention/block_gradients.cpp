@@ -34,15 +34,14 @@ void BlockGradients::add(const AttentionTile& tile) const {
   std::optional<TileScores> scores;
   if (!record.exponentials.defined()) scores.emplace(tile, factors.scores, queries, scratch);
   Matrix e = scores ? scores->by_key : tile.part_of(record.exponentials), dropped = e;
-  if (a.dropout.rate > 0)
-    dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
+  if (a.dropout.rate > 0) dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
   ShiftedScores gradient(scratch.gradients, tile);
   const Matrix& ds = gradient.by_key;
   if (a.clipped_values.defined()) {
     clear_matrix(ds);
     add_clipped(clipped_gradients, tile, ds);
   }
-  LeftFactor p_transposed, ds_left, ds_transposed;
+  Factor p_transposed, ds_left, ds_transposed;
   const bool ds_serves_both = packs_serve_transposed();
   for_near_rows(tile, [&](int64_t first, int64_t count) {
     if (scores) make_weights(*scores, first, count);
@@ -82,8 +81,7 @@ bool BlockGradients::finish(bool sees) const {
   if (gradients.content_bias.wanted()) simd::sum_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
     simd::sum_rows(dq_position, gradients.position_bias.of(task).data);
-  if (meets_positions(a))
-    simd::add_rows(dq, dq_position, dq);
+  if (meets_positions(a)) simd::add_rows(dq, dq_position, dq);
   return is_finite(dq);
 }
 
@@ -120,8 +118,8 @@ void BlockGradients::clear_left_out(const Matrix& x, int64_t first, int64_t coun
 }
 
 /// Adds left · right to the task's gradient of an input, from this row on.
-void BlockGradients::add_product(const TaskGradient& to, int64_t first_row, const LeftFactor& left,
-                                 const PackedFactor& right, const Band& of_left) const {
+void BlockGradients::add_product(const TaskGradient& to, int64_t first_row, const Factor& left,
+                                 const Factor& right, const Band& of_left) const {
   if (to.wanted())
     weighted_product(zeros, left, right, 1, to.of(task).rows_from(first_row, left.matrix.rows),
                      of_left);
@@ -133,7 +131,7 @@ void BlockGradients::position_gradients(const AttentionTile& tile, const Shifted
   ds.clear_rest();
   ConstMatrix by_distance = ds.by_distance;
   if (a.position_rows.defined()) {
-    const LeftFactor left = scratch.left(by_distance, scratch.panels);
+    const Factor left = scratch.left(by_distance, scratch.panels);
     weighted_product(
         zeros, left,
         factors.position_rows.of(block).block(tile.table_begin, tile.distances, 0, scratch.D), 1,
@@ -153,12 +151,12 @@ void BlockGradients::position_query_gradients(const AttentionTile& tile,
   for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
     std::fill_n(scratch.by_key.data(), scratch.by_key.count(), Scalar{0});
     add_matrix(ds.columns_from(part.begin, part.keys).transposed(), part.by_query);
-    const LeftFactor by_distance = scratch.left(part.by_distance, scratch.panels);
+    const Factor by_distance = scratch.left(part.by_distance, scratch.panels);
     const int64_t first_key = tile.key_begin + part.begin;
     const Band inside = part.inside(tile);
     add_product(gradients.key, first_key, by_distance,
-                factors.position_queries.of(block).block(
-                    part.table_begin, part.by_distance.columns, 0, scratch.D),
+                factors.position_queries.of(block).block(part.table_begin, part.by_distance.columns,
+                                                         0, scratch.D),
                 inside);
     if (gradients.position_queries.wanted())
       add_product(gradients.position_queries, part.table_begin,

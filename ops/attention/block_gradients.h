@@ -56,8 +56,8 @@ struct BackwardScratch : AttentionScratch {
   Buffer clipped_gradients{clipped_sums.count()}, clipped_slopes{clipped_scores.count()};
 
   /// Packs a right factor where tiles are packed.
-  PackedFactor right(const ConstMatrix& x, const Buffer& memory) const {
-    return packs ? pack_right(x, memory.data()) : PackedFactor{x};
+  Factor right(const ConstMatrix& x, const Buffer& memory) const {
+    return packs ? pack_right(x, memory.data()) : Factor{x};
   }
 };
 
@@ -76,16 +76,15 @@ struct BlockGradients {
   std::array<Scalar, AttentionProblem::most_rows> means = {};  // dy_i·y_i / total_i
   /// [rows, D]
   Matrix scaled = block.rows_in(scratch.scaled, scratch.D);
-  Matrix dq = gradients.query.wanted()
-                  ? gradients.query.of(task).rows_from(block.first, block.rows)
-                  : block.rows_in(scratch.content_slope, scratch.D);
+  Matrix dq = gradients.query.wanted() ? gradients.query.of(task).rows_from(block.first, block.rows)
+                                       : block.rows_in(scratch.content_slope, scratch.D);
   Matrix dq_position = block.rows_in(scratch.position_slope, scratch.D);
   /// [rows, 2m + 1]
   Matrix clipped_gradients = block.rows_in(scratch.clipped_gradients, row_count(a.clipped_values));
   Matrix clipped_sums = block.rows_in(scratch.clipped_sums, row_count(a.clipped_values));
   Matrix clipped_slopes = block.rows_in(scratch.clipped_slopes, row_count(a.clipped_keys));
-  LeftFactor scaled_left{};
-  PackedFactor scaled_right{}, content_right{}, position_right{};
+  Factor scaled_left{};
+  Factor scaled_right{}, content_right{}, position_right{};
 
   /// Sets the rows of dy, from which all else follows.
   void begin(const Tensor& dy);
@@ -100,8 +99,8 @@ struct BlockGradients {
   void score_gradients(const AttentionTile& tile, const Matrix& e, const Matrix& dropped,
                        const Matrix& ds, int64_t first, int64_t count) const;
   void clear_left_out(const Matrix& x, int64_t first, int64_t count) const;
-  void add_product(const TaskGradient& to, int64_t first_row, const LeftFactor& left,
-                   const PackedFactor& right, const Band& of_left = {}) const;
+  void add_product(const TaskGradient& to, int64_t first_row, const Factor& left,
+                   const Factor& right, const Band& of_left = {}) const;
   void position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const;
   void position_query_gradients(const AttentionTile& tile, const ConstMatrix& ds) const;
 };

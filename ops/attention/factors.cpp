@@ -29,16 +29,16 @@ void HeadFactors::set_packed(int64_t head, bool packs) {
   if (packed_by_task_) matrices_[head] = {factor(head), packs};
 }
 
-const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
-  return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].factor;
+Factor HeadFactors::of(const AttentionBlock& block) const {
+  return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].in_one();
 }
 
-void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
-                      const Matrix& c, const Band& of_a) {
+void weighted_product(Zeros zeros, const Factor& a, const Factor& b, Scalar beta, const Matrix& c,
+                      const Band& of_a) {
   if (zeros == Zeros::multiply) return tile_product(1, a, b, beta, c, of_a);
   weighted_product(1, a.matrix, b.matrix, c, [&](const ConstMatrix& right) {
     if (right.data == b.matrix.data) return tile_product(1, a, b, beta, c, of_a);
-    tile_product(1, a, PackedMatrix(right, b.panels != nullptr).factor, beta, c, of_a);
+    tile_product(1, a, Packed(right, b.kernel != nullptr).in_one(), beta, c, of_a);
   });
 }
 

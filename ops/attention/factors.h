@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "core/machine/tile_product.h"
+#include "core/machine/packed_product.h"
 #include "ops/attention/tile.h"
 #include "ops/zero_weights.h"
 
@@ -27,7 +27,7 @@ class HeadFactors {
   /// share is packed at once, and so is all where a task is less than a head.
   HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs);
 
-  const PackedFactor& of(const AttentionBlock& block) const;
+  Factor of(const AttentionBlock& block) const;
   /// Packs the factor of a head for its task, or gives the panels back.
   void set_packed(int64_t head, bool packs);
 
@@ -38,7 +38,7 @@ class HeadFactors {
   Side side_;
   int64_t batches_ = 0, heads_ = 0;  // 1 where all share one
   bool packed_by_task_ = false;
-  std::vector<PackedMatrix> matrices_{};
+  std::vector<Packed> matrices_{};
 };
 
 /// Runs body() while these factors of a head are packed.
@@ -61,7 +61,7 @@ struct ScoreFactors {
 };
 
 /// Computes c = a b + beta c for weights a, as `tile_product` does.
-void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
-                      const Matrix& c, const Band& of_a = {});
+void weighted_product(Zeros zeros, const Factor& a, const Factor& b, Scalar beta, const Matrix& c,
+                      const Band& of_a = {});
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

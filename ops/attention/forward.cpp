@@ -35,8 +35,7 @@ struct ForwardBlock {
     SoftmaxRow* part = &rows[first];
     std::array<Scalar, AttentionProblem::near_rows> results, kept;
     simd::maxima(scores.rows_from(first, count), seen, results.data());
-    for (int64_t i = 0; i < count; ++i)
-      kept[i] = part[i].raise(results[i]);
+    for (int64_t i = 0; i < count; ++i) kept[i] = part[i].raise(results[i]);
     if (tile.kept != 0)
       for (const Matrix& sums : {y.rows_from(first, count), by_clipped.rows_from(first, count)})
         simd::scale_rows(kept.data(), sums, sums);
@@ -44,10 +43,10 @@ struct ForwardBlock {
     for (int64_t i = 0; i < count; ++i) part[i].total += results[i];
   }
 
-  void add(const TileScores& scores, const PackedFactor& values, const AttentionRecord& record) {
+  void add(const TileScores& scores, const Factor& values, const AttentionRecord& record) {
     const AttentionTile& tile = scores.tile;
     const Matrix& e = scores.by_key;
-    LeftFactor left;
+    Factor left;
     for_near_rows(tile, [&](int64_t first, int64_t count) {
       const Matrix kept = record.exponentials.defined()
                               ? tile.part_of(record.exponentials).rows_from(first, count)

@@ -51,16 +51,16 @@ void ShiftedScores::clear_rest() const {
     std::fill_n(by_key.data + i * by_key.row_stride + by_key.columns, rest, Scalar{0});
 }
 
-LeftFactor AttentionScratch::left(const ConstMatrix& a, const Buffer& memory) const {
-  return packs ? pack_left(a, memory.data()) : LeftFactor{a};
+Factor AttentionScratch::left(const ConstMatrix& a, const Buffer& memory) const {
+  return packs ? pack_left(a, memory.data()) : Factor{a};
 }
 
-LeftFactor AttentionScratch::transposed(const LeftFactor& a, const Buffer& memory) const {
+Factor AttentionScratch::transposed(const Factor& a, const Buffer& memory) const {
   return packs_serve_transposed() ? a.transposed() : left(a.matrix.transposed(), memory);
 }
 
-LeftFactor AttentionScratch::left_part(const ConstMatrix& a, bool transposed, int64_t first,
-                                       int64_t count, const Buffer& memory) const {
+Factor AttentionScratch::left_part(const ConstMatrix& a, bool transposed, int64_t first,
+                                   int64_t count, const Buffer& memory) const {
   ConstMatrix factor = transposed ? a.transposed() : a;
   if (!packs) return {factor};
   return transposed ? pack_left_part(factor, memory.data(), 0, a.columns, first, count)
@@ -102,7 +102,7 @@ TileScores::TileScores(const AttentionTile& its_tile, const ScoreFactors& factor
     begun = 1;
   }
   if (a.position_rows.defined()) {  // (q_i + position_bias)·position_rows[δ]
-    PackedFactor rows =
+    Factor rows =
         factors.position_rows.of(tile).block(0, scratch.D, tile.table_begin, tile.distances);
     tile_product(*a.factor, queries.position, rows, begun, scores.by_distance, {}, tile.inside);
     begun = 1;
@@ -131,8 +131,7 @@ void TileScores::finish(int64_t first, int64_t count) const {
   tile_product(*a.factor, queries.content.rows_from(first, count), keys, begun,
                by_key.rows_from(first, count), {}, tile.visible.rows_from(first));
   if (a.visibility.has_masks())
-    for (int64_t i = first; i < first + count; ++i)
-      hide(tile, i, tile.seen[i], &by_key.at(i, 0));
+    for (int64_t i = first; i < first + count; ++i) hide(tile, i, tile.seen[i], &by_key.at(i, 0));
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

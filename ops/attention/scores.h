@@ -56,7 +56,7 @@ struct AttentionScratch {
   /// [rows, rows + keys]
   Buffer scores{rows * (score_step(rows, keys) + 1) + 1}, gradients{scores.count()};
   /// [rows, keys]
-  Buffer dropped{problem.a.dropout.rate > 0 ? rows * keys : 0};
+  Buffer dropped{problem.a.dropout.rate > 0 ? rows* keys : 0};
   /// [keys of a part, distances]
   Buffer by_key{problem.a.position_queries.defined() ? most_rows * (rows + most_rows) : 0};
   /// The panels of any left factor that a tile makes.
@@ -77,19 +77,19 @@ struct AttentionScratch {
   Buffer clipped_panels{packs ? left_panel_count(rows, clipped_rows) : 0};
 
   /// Packs a left factor where tiles are packed.
-  LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
+  Factor left(const ConstMatrix& a, const Buffer& memory) const;
   /// Returns the left factor aᵀ for a packed a; where it has to be packed anew, in `memory`, which
   /// may be that of a.
-  LeftFactor transposed(const LeftFactor& a, const Buffer& memory) const;
+  Factor transposed(const Factor& a, const Buffer& memory) const;
   /// Packs some rows of a, as part of a or of its transpose as a left factor; returns the whole.
-  LeftFactor left_part(const ConstMatrix& a, bool transposed, int64_t first, int64_t count,
-                       const Buffer& memory) const;
+  Factor left_part(const ConstMatrix& a, bool transposed, int64_t first, int64_t count,
+                   const Buffer& memory) const;
 };
 
 /// q_i + content_bias and q_i + position_bias for the block's queries, [rows, D]
 /// each, and factor times the second one's products with clipped_keys, [rows, 2m + 1].
 struct BlockQueries {
-  LeftFactor content, position;
+  Factor content, position;
   ConstMatrix clipped_scores;
 
   /// Computes no scores where `factors` is null.
@@ -101,7 +101,7 @@ struct BlockQueries {
 struct TileScores {
   const AttentionTile& tile;
   const BlockQueries& queries;
-  PackedFactor keys;  // [D, keys]
+  Factor keys;  // [D, keys]
   Matrix by_key;
   Scalar begun = 0;  ///< 1 where there are terms besides q·k
 

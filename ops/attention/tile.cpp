@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/machine/blas.h"
+#include "core/machine/kernel.h"
 #include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -28,7 +28,7 @@
 #include <array>
 #include <vector>
 
-#include "core/machine/tile_product.h"
+#include "core/machine/packed_product.h"
 #include "ops/attention/kernel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

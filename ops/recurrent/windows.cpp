@@ -19,10 +19,9 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
-#include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
-#include "core/machine/tile_product.h"
 #include "core/stretch.h"
 #include "core/tape.h"
 #include "ops/recurrent.h"
@@ -51,8 +50,8 @@ struct Windows {
   Tensor rows = {};  // [windows, s, row], of a block step by step; undefined when not recording
 
   void forward(const Tensor& y) const {
-    PackedMatrix weights(ConstMatrix::row_major(weight.data(), gates, C).transposed(),  // [C, gC]
-                         packing_pays(count));
+    Packed weights(ConstMatrix::row_major(weight.data(), gates, C).transposed(),  // [C, gC]
+                   packing_pays(count));
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group, [&](auto block) { forward(block, weights, y.mutable_data()); });
     });
@@ -66,7 +65,7 @@ struct Windows {
     if (sums.projected.defined()) sums.beyond = Tensor::zeros({groups(), s - 1, gates});
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
-    PackedMatrix weights(ConstMatrix::row_major(weight.data(), gates, C), packing_pays(count));
+    Packed weights(ConstMatrix::row_major(weight.data(), gates, C), packing_pays(count));
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group, [&](auto block) { backward(group, block, weights, dh.data(), sums); });
     });
@@ -94,7 +93,7 @@ struct Windows {
   int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
-  void forward(const Stretch& block, const PackedMatrix& turned_weights, Scalar* y) const {
+  void forward(const Stretch& block, const Packed& transposed_weights, Scalar* y) const {
     // Unless all rows are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
@@ -104,8 +103,8 @@ struct Windows {
     for (int64_t n = 0; n < s; ++n, before = now) {
       now = Matrix::row_major(data + n % kept * size, block.size(), width);
       if (n > 0)
-        turned_weights.multiply(before.columns_from(column.hidden * C, C), 0,
-                                now.columns_from(0, gates));
+        tile_product(1, before.columns_from(column.hidden * C, C), transposed_weights.in_one(), 0,
+                     now.columns_from(0, gates));
       for (int64_t r = 0; r < now.rows; ++r) {
         if (n == 0) std::fill_n(at(now, r), gates, Scalar{0});
         cell_forward(cell, projected.data() + (first(block.begin + r) + n) * gates,
@@ -117,7 +116,7 @@ struct Windows {
       std::copy_n(at(now, r) + column.hidden * C, C, y + (block.begin + r) * C);
   }
 
-  void backward(int64_t group, const Stretch& block, const PackedMatrix& weights, const Scalar* dy,
+  void backward(int64_t group, const Stretch& block, const Packed& weights, const Scalar* dy,
                 const Sums& sums) const {
     int64_t size = block.size(), width = column.row * C;
     Tensor gradients = Tensor::empty({s * size, column.gradient * C});
@@ -135,7 +134,7 @@ struct Windows {
                       at(dc, r), at(all, row), C);
         pass_on(group, first(block.begin + r) + n, at(all, row), sums);
       }
-      if (n > 0) weights.multiply(all.block(n * size, size, 0, gates), 1, dh);
+      if (n > 0) tile_product(1, all.block(n * size, size, 0, gates), weights.in_one(), 1, dh);
     }
     if (!sums.weight.defined()) return;
     int64_t with_product = (s - 1) * size;

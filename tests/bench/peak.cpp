@@ -17,9 +17,10 @@
 #include <functional>
 #include <utility>
 
-#include "core/machine/blas.h"
+#include "core/machine/kernels.h"
 #include "core/machine/openblas.h"
 #include "core/machine/parallel.h"
+#include "core/machine/product.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {
@@ -110,7 +111,7 @@ double gflops_of_pairs() {
 
 double gflops_of_tiles() {
 #ifdef __x86_64__
-  if (amx::amx_kernel()) return gflops_of_loop(loop_of_tiles, 2.0 * 16 * 16 * 32 / tile_time);
+  if (amx_kernel()) return gflops_of_loop(loop_of_tiles, 2.0 * 16 * 16 * 32 / tile_time);
 #endif
   return 0;
 }
@@ -120,7 +121,8 @@ double gflops_of_sgemm() {
   Tensor a = Tensor::full({n, n}, 1), b = Tensor::full({n, n}, 1), c = Tensor::empty({n, n});
   auto view = [](const Tensor& x) { return ConstMatrix::row_major(x.data(), n, n); };
   Result result = timed(20, [&] {
-    unrounded_gemm(1, view(a), view(b), 0, Matrix::row_major(c.mutable_data(), n, n), Threads::all);
+    gemm(1, view(a), view(b), 0, Matrix::row_major(c.mutable_data(), n, n), Threads::all,
+         Precision::float32);
   });
   return product_flops(n, n, n) / result.milliseconds.front() * 1e-6;
 }

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/errors.h"
-#include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 #include "core/random.h"
 #include "core/tape.h"
 #include "nn/models/generate.h"
@@ -25,7 +25,7 @@ Tensor normal_tensor(const Dims& shape, uint64_t seed) {
 }
 
 /// The packed transpose for a product with so many rows, or null.
-const RightFactor* packed(const Tensor& weight, int64_t rows = 1) {
+const Packed* packed(const Tensor& weight, int64_t rows = 1) {
   const int64_t P = weight.size(0), N = weight.size(1);
   return PackedWeights::transposed(ConstMatrix::row_major(nullptr, rows, N), weight,
                                    Matrix::row_major(nullptr, rows, P));
@@ -39,10 +39,10 @@ TEST_CASE("packed weights: parameters and their views, where products round") {
   InBfloat16 rounds;
   CHECK(packed(weight) == nullptr);
   PackedWeights weights;
-  const RightFactor* whole = packed(weight);
+  const Packed* whole = packed(weight);
   CHECK(whole != nullptr);
   CHECK(packed(weight) == whole);
-  const RightFactor* part = packed(slice(weight, 0, 0, 16));
+  const Packed* part = packed(slice(weight, 0, 0, 16));
   CHECK(part != nullptr);
   CHECK(part != whole);
   CHECK(packed(slice(weight, 0, 0, 16)) == part);
@@ -78,8 +78,8 @@ TEST_CASE("packed weights: floats where products take panels, with the bits of u
     };
     auto expected = both();
     PackedWeights weights;
-    const bool packs = takes_panels(ConstMatrix::row_major(nullptr, rows, 300),
-                                    Matrix::row_major(nullptr, rows, 330));
+    const bool packs = kernel_for({ConstMatrix::row_major(nullptr, rows, 300),
+                                   ConstMatrix::row_major(nullptr, rows, 330)}) != nullptr;
     if (rows <= 8) CHECK_FALSE(packs);
     CHECK((packed(weight, rows) != nullptr) == packs);
     for (int time = 0; time < 2; ++time) CHECK(both() == expected);
@@ -95,7 +95,7 @@ TEST_CASE("packed weights: a kept weight cannot be written, and the outermost ob
   InBfloat16 rounds;
   {
     PackedWeights outer;
-    const RightFactor* kept = nullptr;
+    const Packed* kept = nullptr;
     {
       PackedWeights inner;
       kept = packed(weight);

@@ -6,10 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/machine/bfloat16_product.h"
-#include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/parallel.h"
-#include "core/machine/right_factor.h"
 #include "core/tape.h"
 #include "nn/state_dict.h"
 #include "ops/arithmetic.h"
@@ -59,14 +57,6 @@ std::vector<float> numbers(int64_t count, uint64_t seed) {
   return list;
 }
 
-/// Multiplies with a b that is prepared for itself.
-void prepared_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  RightFactor(b).gemm(alpha, a, beta, c);
-}
-void parallel_prepared_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  RightFactor(b).gemm(alpha, a, beta, c, Threads::all);
-}
-
 }  // namespace
 
 TEST_CASE("product precision: float32 unless another is chosen, by its name") {
@@ -89,8 +79,8 @@ TEST_CASE("product precision: gemm of every size has the bits of a bfloat16 prod
     for (auto [function, rounding] :
          {std::pair(test::serial_gemm, test::serial_rounded_gemm),
           std::pair(test::parallel_gemm, test::parallel_rounded_gemm),
-          std::pair<test::Gemm, test::Gemm>(prepared_gemm, test::serial_rounded_gemm),
-          std::pair<test::Gemm, test::Gemm>(parallel_prepared_gemm, test::parallel_rounded_gemm)}) {
+          std::pair(test::serial_packed_gemm, test::serial_rounded_gemm),
+          std::pair(test::parallel_packed_gemm, test::parallel_rounded_gemm)}) {
       std::vector<float> c(size_t(m * n)), expected = c, exact = c;
       rounding(1, view(a, m, k), view(b, k, n), 0, view(expected, m, n));
       function(1, view(a, m, k), view(b, k, n), 0, view(exact, m, n));

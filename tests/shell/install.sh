@@ -30,7 +30,7 @@ export LD_LIBRARY_PATH="$libraries"
 # What the shared libraries export is shiftgrad's, and has none of these names that only private headers have, but for
 # those of core that both precisions call. Types of std that have names have one identity. No function is weak but
 # config_named, whose template no header has: a program makes its own.
-private='simd|amx|N_[A-Z0-9]+|AttentionTile|AftCache|tile_product|parse_json|shown|to_utf8'
+private='simd|amx|N_[A-Z0-9]+|AttentionTile|AftCache|PanelKernel|tile_product|parse_json|shown|to_utf8'
 for library in "$libraries"/libshiftgrad-*.so; do
   nm -D --defined-only "$library" | sed -n 's/^[0-9a-f]* \(.\) \(_Z.*\)/\2 \1/p' > "$place/symbols"
   grep -q '^_ZN9shiftgrad' "$place/symbols" || { echo "$library exports nothing"; exit 1; }

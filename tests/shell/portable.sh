@@ -19,7 +19,7 @@ done
 cd "$place"
 PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR="$place/packages" \
   meson setup build "$tests/.." -Dportable=true -Dmpi=disabled -Ddefault_library=static -Db_pch=false
-ninja -C build libshiftgrad-alone-f32.a.p/core_machine_vector_product.cpp.o \
+ninja -C build libshiftgrad-alone-f32.a.p/core_machine_no_blas.cpp.o \
   libshiftgrad-core-alone.a.p/core_machine_one_thread.cpp.o
 
 # link PROGRAM SOURCE...: what is not in the portable objects comes from the ordinary libraries.

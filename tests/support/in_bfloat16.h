@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/machine/bfloat16_product.h"
+#include "core/machine/kernel.h"
 #include "core/machine/precision.h"
 
 namespace shiftgrad {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/machine/bfloat16_product.h"
 #include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 #include "core/random.h"
 #include "tests/support/bounded.h"
 
@@ -97,16 +97,39 @@ inline bool is_product(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 using Gemm = void (*)(Scalar, ConstMatrix, ConstMatrix, Scalar, Matrix);
 
 /// Such a product on one thread or on all.
-template <auto function, Threads threads>
-void product_on(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  function(alpha, a, b, beta, c, threads);
+template <Threads threads>
+void gemm_on(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  gemm(alpha, a, b, beta, c, threads);
 }
-inline constexpr Gemm serial_gemm = product_on<gemm, Threads::one>;
-inline constexpr Gemm parallel_gemm = product_on<gemm, Threads::all>;
-inline constexpr Gemm serial_panel_gemm = product_on<panel_gemm, Threads::one>;
-inline constexpr Gemm parallel_panel_gemm = product_on<panel_gemm, Threads::all>;
-inline constexpr Gemm serial_rounded_gemm = product_on<bfloat16_gemm, Threads::one>;
-inline constexpr Gemm parallel_rounded_gemm = product_on<bfloat16_gemm, Threads::all>;
+inline constexpr Gemm serial_gemm = gemm_on<Threads::one>;
+inline constexpr Gemm parallel_gemm = gemm_on<Threads::all>;
+
+/// Such a product of rounded numbers.
+template <Threads threads>
+void rounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  gemm(alpha, a, b, beta, c, threads, Precision::bfloat16);
+}
+inline constexpr Gemm serial_rounded_gemm = rounded_gemm<Threads::one>;
+inline constexpr Gemm parallel_rounded_gemm = rounded_gemm<Threads::all>;
+
+/// Such a product with a b that is packed for itself.
+template <Threads threads>
+void packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  const Packed packed = Packed::right(panel_kernel(), b, false);
+  packed.pack(Threads::all);
+  gemm(alpha, a, packed, beta, c, threads);
+}
+inline constexpr Gemm serial_packed_gemm = packed_gemm<Threads::one>;
+inline constexpr Gemm parallel_packed_gemm = packed_gemm<Threads::all>;
+
+/// Such a product by panels of floats, which BLAS would make on many CPUs, for sizes above 0.
+template <Threads threads>
+void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  if (!multiply_thin(alpha, a, b, beta, c))
+    panel_product(panel_kernel(Precision::float32), alpha, a, b, beta, c, threads);
+}
+inline constexpr Gemm serial_panel_gemm = panel_gemm<Threads::one>;
+inline constexpr Gemm parallel_panel_gemm = panel_gemm<Threads::all>;
 
 /// Multiplies, and checks the product and that what lies between c's elements stays as it was.
 inline void check_gemm(Gemm function, Scalar alpha, const Operand& a, const Operand& b, Scalar beta,

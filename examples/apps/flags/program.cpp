@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/machine/bfloat16_product.h"
+#include "core/machine/kernel.h"
 #include "core/machine/openblas.h"
 #include "core/machine/precision.h"
 #include "examples/apps/draw/printable.h"

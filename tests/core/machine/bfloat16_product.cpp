@@ -1,5 +1,3 @@
-#include "core/machine/bfloat16_product.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -8,8 +6,8 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/parallel.h"
-#include "core/machine/right_factor.h"
 #include "tests/support/bounded.h"
 #include "tests/support/guarded_matrix.h"
 #include "tests/support/in_bfloat16.h"
@@ -77,23 +75,19 @@ bool is_rounded_product(float alpha, const ConstMatrix& a, const ConstMatrix& b,
   return true;
 }
 
-/// Prepares b for products that round.
-RightFactor factor(ConstMatrix b) {
+/// Multiplies rounded numbers with a b that is packed for itself.
+void packed_rounded(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   InBfloat16 rounding;
-  return RightFactor(b);
+  test::serial_packed_gemm(alpha, a, b, beta, c);
+}
+void parallel_packed_rounded(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  InBfloat16 rounding;
+  test::parallel_packed_gemm(alpha, a, b, beta, c);
 }
 
-/// Multiplies with a b that is packed for itself.
-void packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  factor(b).gemm(alpha, a, beta, c);
-}
-void parallel_packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  factor(b).gemm(alpha, a, beta, c, Threads::all);
-}
-
-constexpr Gemm serial_ways[] = {serial_rounded_gemm, packed_gemm};
-constexpr Gemm all_ways[] = {serial_rounded_gemm, parallel_rounded_gemm, packed_gemm,
-                             parallel_packed_gemm};
+constexpr Gemm serial_ways[] = {serial_rounded_gemm, packed_rounded};
+constexpr Gemm all_ways[] = {serial_rounded_gemm, parallel_rounded_gemm, packed_rounded,
+                             parallel_packed_rounded};
 
 /// Multiplies, and checks the product and that what lies between c's elements stays as it was.
 void check_rounded(Gemm function, float alpha, const GuardedMatrix& a, const GuardedMatrix& b,
@@ -315,7 +309,7 @@ TEST_CASE("bfloat16 products: the same bits with any number of threads") {
         if (threads == 1) serial = c.numbers();
         CHECK(c.numbers() == serial);
         c.set(start);
-        with_threads(threads, [&] { parallel_packed_gemm(1, a.view, b.view, 1, c.view); });
+        with_threads(threads, [&] { parallel_packed_rounded(1, a.view, b.view, 1, c.view); });
         CHECK(c.numbers() == serial);
       }
     }
@@ -348,7 +342,7 @@ void check_same_bits_in_any_product() {
   }
   c.set(start);
   for (int64_t row = 0; row < m; ++row)
-    packed_gemm(1, a.view.rows_from(row, 1), b.view, 1, c.view.rows_from(row, 1));
+    packed_rounded(1, a.view.rows_from(row, 1), b.view, 1, c.view.rows_from(row, 1));
   CHECK(c.numbers() == whole);
   c.set(start);
   for (int64_t row = 0; row < m; row += 7)

@@ -45,9 +45,8 @@ TEST_CASE("an element's bits do not depend on its place, and nothing behind the 
       simd::map_gradient(f, p, q, q, Scalar(0.3), y, n);
     });
   }
-  for (Binary f :
-       {Binary::add, Binary::subtract, Binary::multiply, Binary::divide, Binary::maximum,
-        Binary::weigh})
+  for (Binary f : {Binary::add, Binary::subtract, Binary::multiply, Binary::divide, Binary::maximum,
+                   Binary::weigh})
     loops.push_back([f](auto* p, auto* q, auto* y, int64_t n) { simd::zip(f, p, q, y, n); });
   loops.push_back(
       [](auto* p, auto*, auto* y, int64_t n) { simd::axpby(Scalar(0.3), p, Scalar(0.7), y, n); });
@@ -107,7 +106,8 @@ TEST_CASE("zip: the operations of the language") {
     check(Binary::subtract, [](Scalar p, Scalar q) { return p - q; });
     check(Binary::multiply, [](Scalar p, Scalar q) { return p * q; });
     check(Binary::divide, [](Scalar p, Scalar q) { return p / q; });
-    check(Binary::weigh, [](Scalar p, Scalar q) { return p == 0 && !std::isfinite(q) ? 0 : p * q; });
+    check(Binary::weigh,
+          [](Scalar p, Scalar q) { return p == 0 && !std::isfinite(q) ? 0 : p * q; });
     check(Binary::maximum, [](Scalar p, Scalar q) { return std::max(p, q); });
   });
 }
@@ -178,8 +178,8 @@ TEST_CASE("products: of every number of rows, few numbers and many") {
           const Scalars start = random_values(M * y_stride, 3);
           Scalars sums = start, fresh(start.size(), not_a_number);
           const ConstMatrix X{x.data(), M, n, x_stride, 1}, A{a.data(), R, n, a_stride, 1};
-          simd::products(2, X, A, 3, {sums.data(), M, R, y_stride, 1});
-          simd::products(1, X, A, 0, {fresh.data(), M, R, y_stride, 1});
+          simd::thin_product(2, X, A, 3, {sums.data(), M, R, y_stride, 1});
+          simd::thin_product(1, X, A, 0, {fresh.data(), M, R, y_stride, 1});
           for (int64_t m = 0; m < M; ++m)
             for (int64_t r = 0; r < R; ++r) {
               Exact product = 0, sizes = 0;

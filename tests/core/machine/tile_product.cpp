@@ -1,6 +1,4 @@
-#include "core/machine/tile_product.h"
-
-#include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/precision.h"
 #include "core/storage.h"
 #include "tests/support/every_instruction_set.h"
@@ -13,13 +11,13 @@ using namespace shiftgrad::test;
 
 namespace {
 
-/// The panels of two factors.
-struct Packed {
+/// Two factors with their panels.
+struct Factors {
   Buffer left_panels, right_panels;
-  LeftFactor left;
-  PackedFactor right;
+  Factor left;
+  Factor right;
 
-  Packed(const ConstMatrix& a, const ConstMatrix& b)
+  Factors(const ConstMatrix& a, const ConstMatrix& b)
       : left_panels(left_panel_count(a.rows, a.columns)),
         right_panels(right_panel_count(b.rows, b.columns)),
         left(pack_left(a, left_panels.data())),
@@ -27,7 +25,7 @@ struct Packed {
 };
 
 void tile_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  Packed packed(a, b);
+  Factors packed(a, b);
   tile_product(alpha, packed.left, packed.right, beta, c);
 }
 
@@ -79,7 +77,7 @@ TEST_CASE("tile_product: sums begin at 0, whatever the product before left in re
       CAPTURE(rows);
       Operand a(rows, 1, Order::rows, 3), c(rows, 32, Order::rows, 4),
           spoilt(rows, 32, Order::rows, 4);
-      Packed none(nothing.view.rows_from(0, rows), b.view), numbers(a.view, b.view);
+      Factors none(nothing.view.rows_from(0, rows), b.view), numbers(a.view, b.view);
       tile_product(1, none.left, none.right, 0, spoilt.view);
       tile_product(1, numbers.left, numbers.right, 0, c.view);
       CHECK(is_product(1, a.view, b.view, 0, c.view, c.view));
@@ -90,10 +88,10 @@ TEST_CASE("tile_product: sums begin at 0, whatever the product before left in re
 TEST_CASE("tile_product: a part of a packed factor is what packing the part gives") {
   everywhere([] {
     Operand a(20, 30, Order::rows, 1), b(100, 130, Order::rows, 2);
-    Packed whole(a.view, b.view);
+    Factors whole(a.view, b.view);
     for (auto [row, column, columns] : {std::array{0, 0, 130}, {14, 32, 40}, {70, 96, 34}}) {
       Operand c(20, columns, Order::rows, 3), d(20, columns, Order::rows, 3);
-      Packed part(a.view, ConstMatrix(b.view).block(row, 30, column, columns));
+      Factors part(a.view, ConstMatrix(b.view).block(row, 30, column, columns));
       tile_product(1, whole.left, whole.right.block(row, 30, column, columns), 1, c.view);
       tile_product(1, part.left, part.right, 1, d.view);
       CHECK(c.memory == d.memory);
@@ -113,7 +111,7 @@ TEST_CASE("tile_product: what is outside a band changes no bit of what is inside
         };
         Operand a(50, 100, Order::rows, 1), b(100, 100, Order::rows, 2);
         Operand all(50, 100, Order::rows, 3), some(50, 100, Order::rows, 3);
-        Packed dense(a.view, b.view);
+        Factors dense(a.view, b.view);
         tile_product(1, dense.left, dense.right, 1, all.view);
         tile_product(1, dense.left, dense.right, 1, some.view, {}, band);
         for (int64_t r = 0; r < 50; ++r)
@@ -121,7 +119,7 @@ TEST_CASE("tile_product: what is outside a band changes no bit of what is inside
             if (inside(r, c)) REQUIRE(at(some.view, r, c) == at(all.view, r, c));
             if (!inside(r, c)) at(a.view, r, c) = 0;
           }
-        Packed banded(a.view, b.view);
+        Factors banded(a.view, b.view);
         tile_product(1, banded.left, banded.right, 0, all.view);
         tile_product(1, banded.left, banded.right, 0, some.view, band);
         CHECK(some.memory == all.memory);
@@ -130,7 +128,7 @@ TEST_CASE("tile_product: what is outside a band changes no bit of what is inside
           for (int64_t c = 0; c < 100; ++c) at(turned.view, c, r) = at(a.view, r, c);
         Operand from(50, 40, Order::rows, 5), full(100, 40, Order::rows, 6),
             part(100, 40, Order::rows, 6);
-        Packed upright(turned.view, from.view);
+        Factors upright(turned.view, from.view);
         tile_product(1, upright.left, upright.right, 1, full.view);
         tile_product(1, upright.left, upright.right, 1, part.view, band.transposed());
         CHECK(part.memory == full.memory);

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/machine/blas.h"
+#include "core/machine/kernels.h"
 #include "core/machine/openblas.h"
 #include "core/machine/packed_product.h"
 #include "tests/support/every_instruction_set.h"
@@ -47,8 +47,8 @@ constexpr PanelBlocks cuts[] = {
     {}, {.depth = 512, .row_panels = 16, .column_panels = 12, .columns_in_place = 512}};
 
 /// A kernel that cuts so, and reads in place what lies at most this far apart.
-PanelKernel<Scalar> kernel_with(PanelBlocks blocks, int64_t farthest) {
-  PanelKernel<Scalar> kernel = simd::vector_kernel();
+PanelKernel kernel_with(PanelBlocks blocks, int64_t farthest) {
+  PanelKernel kernel = simd::vector_kernel();
   blocks.columns_in_place = blocks.rows_in_place = farthest;
   kernel.blocks = blocks;
   return kernel;
@@ -76,10 +76,10 @@ TEST_CASE("vector products: a factor in place gives the bits of a packed one, ho
           Operand a(m, k, a_order, 1), b(k, n, b_order, 2);
           Operand before(m, n, Order::rows, 3), packed(m, n, Order::rows, 3),
               in_place(m, n, Order::rows, 3);
-          packed_product(kernel_with(cut, 0), Threads::one, Scalar(0.5), a.view, b.view, -1.5,
-                         packed.view);
-          packed_product(kernel_with(cut, anywhere), Threads::all, Scalar(0.5), a.view, b.view,
-                         -1.5, in_place.view);
+          panel_product(kernel_with(cut, 0), Scalar(0.5), a.view, b.view, -1.5, packed.view,
+                        Threads::one);
+          panel_product(kernel_with(cut, anywhere), Scalar(0.5), a.view, b.view, -1.5,
+                        in_place.view, Threads::all);
           REQUIRE(in_place.memory == packed.memory);
           REQUIRE(is_product(Scalar(0.5), a.view, b.view, -1.5, before.view, packed.view));
         }
@@ -94,11 +94,11 @@ TEST_CASE("vector products: a kernel that rounds multiplies rounded factors, whe
             constexpr int64_t n = 70;
             Operand a(m, k, a_order, 1), b(k, n, b_order, 2);
             Operand c(m, n, Order::rows, 3), expected(m, n, Order::rows, 3);
-            PanelKernel<Scalar> rounding = simd::rounding_kernel();
+            PanelKernel rounding = simd::rounding_kernel();
             rounding.blocks = cut;
-            packed_product(rounding, Threads::all, 1, a.view, b.view, 1, c.view);
+            panel_product(rounding, 1, a.view, b.view, 1, c.view, Threads::all);
             round_all(a), round_all(b);
-            packed_product(kernel_with(cut, 0), Threads::one, 1, a.view, b.view, 1, expected.view);
+            panel_product(kernel_with(cut, 0), 1, a.view, b.view, 1, expected.view, Threads::one);
             REQUIRE(c.memory == expected.memory);
           }
 }
@@ -107,10 +107,10 @@ TEST_CASE("vector products: a kernel that rounds multiplies rounded factors, whe
 TEST_CASE("vector products: gemm makes large products of floats so where they beat OpenBLAS") {
   if (!panels_beat_openblas()) return;
   for (Threads threads : {Threads::one, Threads::all}) {
-    Operand a(130, 90, Order::rows, 1), b(90, 100, Order::columns, 2),
-        c(130, 100, Order::rows, 3), d(130, 100, Order::rows, 3);
+    Operand a(130, 90, Order::rows, 1), b(90, 100, Order::columns, 2), c(130, 100, Order::rows, 3),
+        d(130, 100, Order::rows, 3);
     gemm(1, a.view, b.view, 1, c.view, threads);
-    panel_gemm(1, a.view, b.view, 1, d.view, Threads::one);
+    serial_panel_gemm(1, a.view, b.view, 1, d.view);
     CHECK(c.memory == d.memory);
   }
 }

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../../.."
 mkdir -p "$built/book"
 # shellcheck disable=SC2046
 ${CXX:-c++} -std=c++20 -O2 -I. -o "$built/book/study" \
-  core/machine/one_thread.cpp core/machine/vector_product.cpp \
+  core/machine/one_thread.cpp core/machine/no_blas.cpp \
   $(ninja -C "$built" -t inputs examples/book/study | sed -n "s|^\(examples/book/study.p/.*[.]o\)$|$built/\1|p") \
   "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" $(pkg-config --libs libhwy)
 echo "$built/book/study SSE4"
