@@ -1,5 +1,6 @@
 #include "core/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -18,16 +19,32 @@ PhiloxBlock draw(Random& random) { return philox(random.seed, random.stream, ran
 /// Maps the top 53 of 64 random bits to a number in [0, 1).
 double fine_unit_interval(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-}  // namespace
+double uniform_of(const PhiloxBlock& word) { return fine_unit_interval(join(word[1], word[0])); }
 
-double Random::uniform() { return fine_unit_interval(next_stream()); }
-
-double Random::normal() {
-  auto word = draw(*this);
+double normal_of(const PhiloxBlock& word) {
   double positive = 1 - fine_unit_interval(join(word[1], word[0]));
   double turn = fine_unit_interval(join(word[3], word[2]));
   return std::sqrt(-2 * std::log(positive)) * std::cos(2 * std::numbers::pi * turn);
 }
+
+/// Draws the next blocks of the sequence, and makes a number of each.
+void draw_each(Random& random, std::span<double> numbers, double number_of(const PhiloxBlock&)) {
+  std::array<PhiloxBlock, 64> blocks;
+  while (!numbers.empty()) {
+    std::span drawn = std::span(blocks).first(std::min(blocks.size(), numbers.size()));
+    philox(random.seed, random.stream, random.counter, drawn);
+    std::ranges::transform(drawn, numbers.begin(), number_of);
+    random.counter += drawn.size();
+    numbers = numbers.subspan(drawn.size());
+  }
+}
+
+}  // namespace
+
+double Random::uniform() { return uniform_of(draw(*this)); }
+double Random::normal() { return normal_of(draw(*this)); }
+void Random::uniform(std::span<double> numbers) { draw_each(*this, numbers, uniform_of); }
+void Random::normal(std::span<double> numbers) { draw_each(*this, numbers, normal_of); }
 
 int64_t Random::below(int64_t n) {
   require(n >= 1, "Random::below: ", n, ": expected at least 1");

@@ -84,7 +84,7 @@ int main(int count, char** arguments) try {
                std::cout << "step " << report.step << ": loss " << report.loss << std::endl;
            },
        .on_save =
-           [&] { save(model, path, {.step = trainer.state().step, .trainer = trainer.saved()}); }});
+           [&] { save(model, path, {.step = trainer.state().step, .trainer = trainer.saved_view()}); }});
 
   Tiny read_back(random);
   load(read_back, path);

@@ -35,6 +35,8 @@ struct ParameterBudget {
 
   /// Values that are there.
   int64_t given = 0;
+  /// Whether the parameters will be filled, and not only be asked for their shapes.
+  bool is_filled = true;
   /// Values that may still be made.
   int64_t room = std::numeric_limits<int64_t>::max();
   /// For parts that the library does not know. They may read what they make, so it has values.

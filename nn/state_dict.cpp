@@ -1,28 +1,19 @@
 #include "nn/state_dict.h"
 
-#include <cstring>
 #include <vector>
 
 #include "core/errors.h"
 #include "core/io/tensor_file.h"
-#include "core/walk.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-namespace {
-
-/// Copies row-major values of Scalar's type to a tensor of their shape, which may have gaps.
-void copy(const StoredTensor& stored, const Tensor& target) {
-  Layout layout = target.layout();
-  Scalar* values = target.mutable_data() - layout.offset;
-  const std::byte* next = stored.bytes.data();
-  Walk<1>({&layout}).range(0, layout.count(), [&](const Walk<1>::Run& run) {
-    for (int64_t n = 0; n < run.length; ++n, next += sizeof(Scalar))
-      std::memcpy(values + run.at[0] + n * run.step[0], next, sizeof(Scalar));
-  });
+std::map<std::string, StoredTensor> state_view(const Module& module) {
+  std::map<std::string, StoredTensor> tensors;
+  for (const Parameter& parameter : parameters(module))
+    tensors.emplace(parameter.name, stored_view(parameter.value));
+  return tensors;
 }
-
-}  // namespace
 
 std::map<std::string, StoredTensor> state_dict(const Module& module) {
   std::map<std::string, StoredTensor> tensors;
@@ -51,7 +42,8 @@ void load_state_dict(const Module& module, const std::map<std::string, StoredTen
     check_state_dict(module, tensors);
     std::vector<Parameter> targets = parameters(module);
     for (const Parameter& parameter : targets) parameter.value.mutable_data();  // or throws
-    for (const auto& [name, value, decay] : targets) copy(tensors.at(name), value);
+    parallel_for(std::ssize(targets),
+                 [&](int64_t n) { read_into(targets[n].value, tensors.at(targets[n].name)); });
   });
 }
 

@@ -12,7 +12,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Returns a copy of every parameter by name. PyTorch: module.state_dict().
+/// Returns every parameter by name, whose values are the module's own (stored_view), to be written
+/// or compared at once. PyTorch: module.state_dict().
+std::map<std::string, StoredTensor> state_view(const Module& module);
+
+/// Returns a copy of every parameter by name. PyTorch: copy.deepcopy(module.state_dict()).
 std::map<std::string, StoredTensor> state_dict(const Module& module);
 
 /// Copies the values into the module's parameters, or throws and leaves all parameters as they
@@ -39,6 +43,7 @@ auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std:
 void check_loadable(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                     auto make) {
   ParameterBudget budget(weights);
+  budget.is_filled = false;
   in_name_of(source, [&] { check_state_dict(make(Init(budget)), weights); });
 }
 

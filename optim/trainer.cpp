@@ -179,7 +179,7 @@ void Trainer::visit_state(SavedState& saved) {
   Memory memory = saved.reads() ? saved_memory(saved) : memory_;
   if (!saved.reads())
     for (size_t n = 0; n < memory.size(); ++n)
-      saved.tensors[memory_name(n)] = stored(gather_rows(peers_, memory[n]));
+      saved.tensors[memory_name(n)] = stored_view(gather_rows(peers_, memory[n]));
   if (auxiliary_) saved(auxiliary_name, *auxiliary_);
   batches_ = std::move(batches);
   memory_ = std::move(memory);

@@ -8,6 +8,7 @@
 #include "core/errors.h"
 #include "core/io/json.h"
 #include "core/io/tensor_file.h"
+#include "core/machine/parallel.h"
 #include "nn/state_dict.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -15,10 +16,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 void SavedState::exchange(const std::string& name, DType dtype, std::span<void* const> numbers) {
   auto size = static_cast<size_t>(bits_of(dtype) / 8);
   Dims shape{std::ssize(numbers)};
-  StoredTensor& tensor = tensors[name];
-  if (!reads_) tensor = {dtype, shape, std::vector<std::byte>(numbers.size() * size)};
-  check_stored(name, tensor, shape, dtype);
-  std::byte* place = tensor.bytes.data();
+  if (reads_) check_stored(name, tensors[name], shape, dtype);
+  std::vector<std::byte> bytes(numbers.size() * size);
+  if (reads_) tensors[name].bytes.copy_to(bytes.data());
+  std::byte* place = bytes.data();
   for (void* number : numbers) {
     std::memcpy(reads_ ? number : place, reads_ ? place : number, size);
     place += size;
@@ -31,6 +32,7 @@ void SavedState::exchange(const std::string& name, DType dtype, std::span<void* 
       require(!std::isnan(*static_cast<double*>(number)), "tensor ", shown(name),
               ": nan, expected a loss");
   }
+  if (!reads_) tensors[name] = {dtype, shape, std::move(bytes)};
 }
 
 void SavedState::operator()(const std::string& name, std::vector<double>& losses) {
@@ -43,15 +45,32 @@ void SavedState::operator()(const std::string& name, std::vector<double>& losses
 void SavedState::operator()(const std::string& name, Tensor& tensor) {
   if (!tensor.defined()) return;
   if (!reads_) {
-    tensors[name] = stored(tensor);
+    tensors[name] = stored_view(tensor);
     return;
   }
   check_stored(name, tensors.at(name), tensor.shape());
   tensor = loaded_tensor(name, tensors.at(name));
 }
 
+void SavedState::in_place(const std::string& name, const Tensor& tensor) {
+  if (!tensor.defined()) return;
+  if (!reads_) {
+    tensors[name] = stored_view(tensor);
+    return;
+  }
+  check_stored(name, tensors.at(name), tensor.shape());
+  unfilled_.emplace_back(name, tensor);
+}
+
+void SavedState::fill() const {
+  parallel_for(std::ssize(unfilled_), [&](int64_t n) {
+    const auto& [name, tensor] = unfilled_[n];
+    read_into(tensor, tensors.at(name));
+  });
+}
+
 void SavedState::operator()(const std::string& name, const Module& module) {
-  std::map<std::string, StoredTensor> values = state_dict(module);
+  std::map<std::string, StoredTensor> values = state_view(module);
   for (auto& [parameter, value] : values)
     if (reads_)
       value = tensors.at(name + "." + parameter);
@@ -79,8 +98,8 @@ void TrainerState::visit(SavedState& saved) {
   for (size_t n = 0; n < moments.size(); ++n) {
     const std::string& name = optimizer.parameters()[n].name;
     saved("optimizer.updates." + name, moments[n].updates);
-    saved("optimizer.first." + name, moments[n].first);
-    saved("optimizer.second." + name, moments[n].second);
+    saved.in_place("optimizer.first." + name, moments[n].first);
+    saved.in_place("optimizer.second." + name, moments[n].second);
   }
   optimizer.set_moments(std::move(moments));
 }

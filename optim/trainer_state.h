@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/io/safetensors.h"
@@ -20,7 +21,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Writes the values of a state to tensors for a file, or reads them back. Whatever has a state
+/// Writes the values of a state as tensors for a file, or reads them back. Whatever has a state
 /// visits each of its values once, under a name, for both. Each read throws one line when the
 /// tensor has another type or shape, or when a number is out of range. None may be missing.
 class SavedState {
@@ -50,14 +51,20 @@ class SavedState {
   /// All parameters of a module, under their names after `name` and a dot. What is read is copied
   /// into them, or all stay as they were.
   void operator()(const std::string& name, const Module& module);
+  /// A large tensor of nobody else, whose shape stays as it is. What is read is only checked, and
+  /// `fill` writes it into the tensor's own memory, when nothing was refused.
+  void in_place(const std::string& name, const Tensor& tensor);
+  /// Reads what `in_place` has checked. Throws only where a file can no longer be read.
+  void fill() const;
 
-  /// What is saved, by name.
+  /// What is saved, by name. The values of tensors are those of the state itself (stored_view).
   std::map<std::string, StoredTensor> tensors;
 
  private:
   void exchange(const std::string& name, DType dtype, std::span<void* const> numbers);
 
   bool reads_ = false;
+  std::vector<std::pair<std::string, Tensor>> unfilled_{};
 };
 
 /// The names of the tensors of a memory, which a state may have or not.

@@ -95,14 +95,14 @@ void TrainingLoop::check_peers() {
   for (const auto& [name, fingerprint] : data_) common(fingerprint.hash, {name.c_str()});
   note(common);
   common(product_precision(), {"precision"});
-  common(saved());
+  common(saved_view());
   common.check_same(peers_);
 }
 
 void TrainingLoop::note(PeerConsistency& common) const {
   LoopConfig(config_).fields(common);
   std::map<std::string, StoredTensor> values;
-  for (const auto& [name, value, decay] : listed_) values[name] = stored(value);
+  for (const auto& [name, value, decay] : listed_) values[name] = stored_view(value);
   common(values);
 }
 
@@ -182,6 +182,13 @@ EvaluationReport TrainingLoop::evaluation(const EvaluationProgress& progress) {
 }
 
 std::map<std::string, StoredTensor> TrainingLoop::saved() {
+  std::map<std::string, StoredTensor> tensors = saved_view();
+  for (auto& [name, tensor] : tensors)
+    tensor.bytes = std::vector(tensor.bytes.begin(), tensor.bytes.end());
+  return tensors;
+}
+
+std::map<std::string, StoredTensor> TrainingLoop::saved_view() {
   SavedState saved;
   TrainerState(state_).visit(saved);
   visit_state(saved);
@@ -191,12 +198,13 @@ std::map<std::string, StoredTensor> TrainingLoop::saved() {
 
 void TrainingLoop::resume(std::map<std::string, StoredTensor> tensors, const std::string& source) {
   in_name_of(source, [&] {
-    check_state_names(saved(), tensors);
+    check_state_names(saved_view(), tensors);
     SavedState saved(std::move(tensors));
     for (const auto& [name, fingerprint] : data_) check_data(name, fingerprint, saved);
     TrainerState resumed = state_;
     resumed.visit(saved);
     visit_state(saved);
+    saved.fill();
     state_ = std::move(resumed);
   });
 }

@@ -152,6 +152,9 @@ class TrainingLoop {
   /// Returns everything that another process needs, beside the config and the model's weights, to
   /// continue with the same bits: the state, that of the task, and fingerprints of the data.
   std::map<std::string, StoredTensor> saved();
+  /// Returns the same, where the values of tensors are those of the training itself (stored_view),
+  /// to be written before its next step.
+  std::map<std::string, StoredTensor> saved_view();
   /// Continues from what another trainer saved; this model already has that one's weights. Throws
   /// an error that names `source`, and leaves the state as it was, when the saved state does not
   /// fit the model and the config, or when the data differ.

@@ -1,5 +1,7 @@
 #include "core/io/float_types.h"
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +10,7 @@
 
 #include "core/errors.h"
 #include "core/io/json.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad {
 
@@ -53,6 +56,22 @@ void for_each_float(DType type, std::span<const std::byte> bytes, Use use) {
   if (type == DType::f64) for_each_value<double>(bytes, use);
 }
 
+/// Whether none of the words, which are floats, has an exponent of ones only.
+template <class Word>
+bool have_exponents_below(Word ones, std::span<const std::byte> bytes) {
+  Word largest = 0;
+  for_each_value<Word>(bytes, [&](Word word) { largest = std::max<Word>(largest, word & ones); });
+  return largest < ones;
+}
+
+/// Whether no value of this type of floats is infinite or NaN.
+bool are_finite(DType type, std::span<const std::byte> bytes) {
+  if (type == DType::f16) return have_exponents_below<uint16_t>(0x7c00, bytes);
+  if (type == DType::bf16) return have_exponents_below<uint16_t>(0x7f80, bytes);
+  if (type == DType::f32) return have_exponents_below<uint32_t>(0x7f800000, bytes);
+  return have_exponents_below<uint64_t>(uint64_t{0x7ff} << 52, bytes);
+}
+
 /// Makes the tensor's floats those that convert(number) returns, of type `to`.
 template <class Convert>
 void convert_floats(StoredTensor& tensor, DType to, Convert convert) {
@@ -65,7 +84,7 @@ void convert_floats(StoredTensor& tensor, DType to, Convert convert) {
     std::memcpy(place, &result, sizeof result);
     place += sizeof result;
   });
-  tensor.bytes = std::move(results);
+  tensor.bytes = Bytes(std::move(results));
   tensor.dtype = to;
 }
 
@@ -125,9 +144,13 @@ bool append_numbers(DType dtype, std::span<const std::byte> bytes, std::vector<d
 }
 
 bool is_finite(const StoredTensor& tensor) {
-  bool finite = true;
-  for_each_float(tensor.dtype, tensor.bytes,
-                 [&](double number) { finite = finite && std::isfinite(number); });
+  if (!is_float(tensor.dtype)) return true;
+  std::atomic<bool> finite = true;
+  std::span<const std::byte> bytes = tensor.bytes;
+  constexpr int64_t piece = int64_t{1} << 20;
+  parallel_ranges(std::ssize(bytes), piece, [&](int64_t begin, int64_t end) {
+    if (!are_finite(tensor.dtype, bytes.subspan(begin, end - begin))) finite = false;
+  });
   return finite;
 }
 

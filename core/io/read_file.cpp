@@ -24,6 +24,14 @@ bool is_unopened_folder(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path_of(path), ignored);
 }
+
+/// No other thread may read the descriptor meanwhile: the system has no call for both.
+ssize_t read_once_at(int descriptor, void* target, size_t count, uint64_t begin) {
+  if (::_lseeki64(descriptor, static_cast<int64_t>(begin), SEEK_SET) < 0) return -1;
+  return ::read(descriptor, target, static_cast<unsigned>(count));
+}
+
+int64_t modification(const struct stat& status) { return status.st_mtime; }
 #else
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 constexpr int without_waiting = O_NONBLOCK | O_NOCTTY;
@@ -33,11 +41,32 @@ int open_file(const std::string& path, int flags, mode_t mode) {
 }
 
 bool is_unopened_folder(const std::string&) { return false; }
+
+ssize_t read_once_at(int descriptor, void* target, size_t count, uint64_t begin) {
+  return ::pread(descriptor, target, count, static_cast<off_t>(begin));
+}
+
+#ifdef __APPLE__
+#define st_mtim st_mtimespec
+#endif
+int64_t modification(const struct stat& status) {
+  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
 #endif
 
 /// The most bytes that one call reads or writes: macOS refuses 2 GiB, and Windows counts in 32
 /// bits.
 constexpr size_t most_at_once = size_t{1} << 30;
+
+/// Returns what read_once(), a call of the system that reads, returns once no signal disturbs it.
+size_t read_undisturbed(auto read_once) {
+  ssize_t read = 0;
+  do {
+    read = read_once();
+  } while (read < 0 && errno == EINTR);
+  check_system(read >= 0, "cannot be read");
+  return static_cast<size_t>(read);
+}
 
 std::string read_all(int descriptor) {
   std::string content;
@@ -72,12 +101,8 @@ void check_system(bool success, const char* problem) {
 }
 
 size_t read_some(int descriptor, void* target, size_t count) {
-  ssize_t read = 0;
-  do {
-    read = ::read(descriptor, target, std::min(count, most_at_once));
-  } while (read < 0 && errno == EINTR);
-  check_system(read >= 0, "cannot be read");
-  return static_cast<size_t>(read);
+  return read_undisturbed(
+      [&] { return ::read(descriptor, target, std::min(count, most_at_once)); });
 }
 
 void write_all(int descriptor, std::span<const std::byte> bytes) {
@@ -111,6 +136,7 @@ RegularFile::RegularFile(const std::string& path) : descriptor_(path, O_RDONLY |
   struct stat status = status_of(descriptor_);
   require(S_ISREG(status.st_mode), "is not a regular file");
   size_ = static_cast<uint64_t>(status.st_size);
+  modified_ = modification(status);
 }
 
 void RegularFile::read(void* target, uint64_t count) {
@@ -121,6 +147,22 @@ void RegularFile::read(void* target, uint64_t count) {
     place += read;
     count -= read;
   }
+}
+
+void RegularFile::read_at(uint64_t begin, void* target, uint64_t count) const {
+  for (auto* place = static_cast<char*>(target); count > 0;) {
+    size_t read = read_undisturbed([&] {
+      auto most = static_cast<size_t>(std::min<uint64_t>(count, most_at_once));
+      return read_once_at(descriptor_.number(), place, most, begin);
+    });
+    require(read > 0, "cannot be read to its end");
+    place += read;
+    begin += read;
+    count -= read;
+  }
+  struct stat status = status_of(descriptor_);
+  require(modification(status) == modified_ && std::cmp_equal(status.st_size, size_),
+          "was changed while it was read");
 }
 
 std::string RegularFile::rest() { return read_all(descriptor_.number()); }

@@ -67,7 +67,7 @@ std::string read_regular_file(const std::string& path);
 /// Reads all that is left of an open descriptor. Throws one line that begins with `name`.
 std::string read_to_end(int descriptor, const std::string& name);
 
-/// A regular file, which is read piece by piece from its start.
+/// A regular file, which is read piece by piece from its start, or wherever one asks.
 class RegularFile {
  public:
   /// Opens the file. Throws the reason, without the path, when it cannot be opened and when it is
@@ -79,12 +79,17 @@ class RegularFile {
   /// Fills `target` with the next `count` bytes. Throws the reason, without the path, when there
   /// are fewer or they cannot be read.
   void read(void* target, uint64_t count);
+  /// Fills `target` with the `count` bytes from `begin` on, on any thread. Throws as the other
+  /// does, and when the file was changed since it was opened.
+  void read_at(uint64_t begin, void* target, uint64_t count) const;
   /// Returns all bytes that are left.
   std::string rest();
 
  private:
   Descriptor descriptor_;
   uint64_t size_ = 0;
+  /// When its content was last changed before it was opened, in the system's finest unit.
+  int64_t modified_ = 0;
 };
 
 }  // namespace shiftgrad

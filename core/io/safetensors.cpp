@@ -150,12 +150,13 @@ std::pair<json, uint64_t> read_header(RegularFile& file) {
   return {parse_json("the header", text, 3), file_size - length_size - header_size};
 }
 
-RegularFile opened(const std::string& path) {
+/// Returns the path, at which there is something to open. Throws otherwise.
+const std::string& path_to_file(const std::string& path) {
   std::error_code problem;
   bool exists = std::filesystem::exists(path_of(path), problem);
   if (problem) fail(problem.message());
   require(exists, "no such file");
-  return RegularFile(path);
+  return path;
 }
 
 /// Reads the header of a file, whose data follow in the order of the entries.
@@ -170,27 +171,42 @@ TensorList read_list(RegularFile& file, Reader reader) {
   return list;
 }
 
-StoredTensor read_tensor(RegularFile& file, const TensorEntry& entry) {
-  StoredTensor tensor{value_named<DType>(entry.dtype), Dims(entry.shape), {}};
-  uint64_t size = entry.end - entry.begin;
-  tensor.bytes = in_name_of(text("tensor ", shown(entry.name), ", ", size, " bytes"),
-                            [&] { return std::vector<std::byte>(size); });
-  file.read(tensor.bytes.data(), tensor.bytes.size());
-  if (tensor.dtype == DType::boolean) check_truth_values(entry.name, tensor.bytes);
-  return tensor;
+/// Returns the tensor with its bytes in memory.
+StoredTensor held(const std::string& name, const StoredTensor& tensor) {
+  size_t size = tensor.bytes.size();
+  auto bytes = within_memory([&] { return std::vector<std::byte>(size); }, "tensor ", shown(name),
+                             ", ", size, " bytes");
+  tensor.bytes.copy_to(bytes.data());
+  return {tensor.dtype, tensor.shape, std::move(bytes)};
+}
+
+/// Returns the tensors of a file, of which only those of BOOL are in memory.
+SafeTensors open_content(const std::string& path) {
+  auto file = std::make_shared<RegularFile>(path_to_file(path));
+  TensorList list = read_list(*file, Reader::strict);
+  uint64_t data = file->size() - (list.entries.empty() ? 0 : list.entries.back().end);
+  SafeTensors content{{}, std::move(list.metadata)};
+  for (const TensorEntry& entry : list.entries) {
+    StoredTensor tensor{value_named<DType>(entry.dtype), Dims(entry.shape),
+                        Bytes(file, data + entry.begin, entry.end - entry.begin)};
+    if (tensor.dtype == DType::boolean) {
+      tensor = held(entry.name, tensor);
+      check_truth_values(entry.name, tensor.bytes);
+    }
+    content.tensors[entry.name] = std::move(tensor);
+  }
+  return content;
 }
 
 SafeTensors read_content(const std::string& path) {
-  RegularFile file = opened(path);
-  TensorList list = read_list(file, Reader::strict);
-  SafeTensors content{{}, std::move(list.metadata)};
-  for (const TensorEntry& entry : list.entries)
-    content.tensors[entry.name] = read_tensor(file, entry);
+  SafeTensors content = open_content(path);
+  for (auto& [name, tensor] : content.tensors)
+    if (tensor.dtype != DType::boolean) tensor = held(name, tensor);
   return content;
 }
 
 TensorList visit_content(const std::string& path, const PieceOfTensor& visit) {
-  RegularFile file = opened(path);
+  RegularFile file(path_to_file(path));
   TensorList list = read_list(file, Reader::lenient);
   std::vector<std::byte> piece(visit ? bytes_of_piece : 0);
   for (const TensorEntry& entry : list.entries)
@@ -243,6 +259,10 @@ SafeTensors read_safetensors(const std::string& path) {
   return in_name_of(path, [&] { return read_content(path); });
 }
 
+SafeTensors open_safetensors(const std::string& path) {
+  return in_name_of(path, [&] { return open_content(path); });
+}
+
 TensorList list_safetensors(const std::string& path, const PieceOfTensor& visit) {
   return in_name_of(path, [&] { return visit_content(path, visit); });
 }
@@ -256,7 +276,7 @@ void write_safetensors(const std::string& path, const SafeTensors& content) {
   uint64_t length = text.size();
   std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&length, 1)),
                                                  std::as_bytes(std::span(text))};
-  for (const std::string& name : names) pieces.push_back(content.tensors.at(name).bytes);
+  for (const std::string& name : names) pieces.emplace_back(content.tensors.at(name).bytes);
   write_file_atomically(path, pieces);
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/dims.h"
+#include "core/io/bytes.h"
 #include "core/io/dtype.h"
 
 namespace shiftgrad {
@@ -31,7 +32,7 @@ struct StoredTensor {
   /// The size of each axis.
   Dims shape{};
   /// The values, row-major and little-endian.
-  std::vector<std::byte> bytes{};
+  Bytes bytes{};
 
   bool operator==(const StoredTensor&) const = default;
 };
@@ -50,6 +51,11 @@ struct SafeTensors {
 /// not allow, at a header of more than 100 MB, at more than Dims::max_rank axes, and at a BOOL that
 /// is neither 0 nor 1. Believes no number in the file before it agrees with the file's size.
 SafeTensors read_safetensors(const std::string& path);
+
+/// Reads a file in the same way, but the bytes of its tensors, BOOL aside, only when somebody asks
+/// for them, from the file as it is now: when its writer has replaced it since, they are still the
+/// old ones, and when they were changed in place, asking throws.
+SafeTensors open_safetensors(const std::string& path);
 
 /// What a header says of a tensor. Its bytes lie in the data from `begin` to `end`.
 struct TensorEntry {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <set>
 #include <span>
 #include <utility>
@@ -18,7 +20,7 @@ namespace {
 template <class T>
 StoredTensor stored_values(DType dtype, const Dims& shape, const std::vector<T>& values) {
   auto bytes = std::as_bytes(std::span(values));
-  return {dtype, shape, {bytes.begin(), bytes.end()}};
+  return {dtype, shape, std::vector(bytes.begin(), bytes.end())};
 }
 
 void check_dtype(const std::string& name, const StoredTensor& stored, DType dtype) {
@@ -40,15 +42,36 @@ template <class T>
 std::vector<T> values_of(const std::string& name, const StoredTensor& stored, DType dtype) {
   check_stored(name, stored, stored.shape, dtype);
   std::vector<T> values(stored.bytes.size() / sizeof(T));
-  std::copy(stored.bytes.begin(), stored.bytes.end(),
-            std::as_writable_bytes(std::span(values)).begin());
+  stored.bytes.copy_to(values.data());
   return values;
+}
+
+/// Copies row-major values to a tensor that may have gaps.
+void copy_rows(const std::byte* values, const Tensor& target) {
+  auto bytes = static_cast<size_t>(target.count()) * sizeof(Scalar);
+  if (target.is_contiguous()) {
+    if (bytes > 0) std::memcpy(target.mutable_data(), values, bytes);
+    return;
+  }
+  int64_t rows = target.size(0);
+  for (int64_t row = 0; row < rows; ++row)
+    copy_rows(values + row * static_cast<int64_t>(bytes) / rows, target[row]);
 }
 
 }  // namespace
 
+StoredTensor stored_view(const Tensor& tensor) {
+  if (!tensor.is_contiguous()) return stored_values(scalar_dtype, tensor.shape(), tensor.values());
+  auto values = std::span(tensor.data(), static_cast<size_t>(tensor.count()));
+  return {scalar_dtype, tensor.shape(),
+          Bytes(std::as_bytes(values), std::make_shared<const Tensor>(tensor))};
+}
+
 StoredTensor stored(const Tensor& tensor) {
-  return stored_values(scalar_dtype, tensor.shape(), tensor.values());
+  StoredTensor own = stored_view(tensor);
+  own.bytes = within_memory([&] { return std::vector(own.bytes.begin(), own.bytes.end()); },
+                            "values of ", tensor.shape());
+  return own;
 }
 
 StoredTensor stored(const Tokens& tokens) {
@@ -87,8 +110,16 @@ void check_names(const std::vector<std::string>& wanted,
        unexpected.empty() ? "" : "unexpected tensors " + enumerated(unexpected));
 }
 
+void read_into(const Tensor& target, const StoredTensor& stored) {
+  if (target.is_contiguous()) return stored.bytes.copy_to(target.mutable_data());
+  copy_rows(stored.bytes.data(), target);
+}
+
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored) {
-  return Tensor::from(stored.shape, values_of<Scalar>(name, stored, scalar_dtype));
+  check_stored(name, stored, stored.shape);
+  Tensor tensor = Tensor::empty(stored.shape);
+  read_into(tensor, stored);
+  return tensor;
 }
 
 Tensor converted_tensor(const std::string& name, const StoredTensor& stored) {
@@ -98,7 +129,7 @@ Tensor converted_tensor(const std::string& name, const StoredTensor& stored) {
   Tensor tensor = Tensor::empty(stored.shape);
   Scalar* next = tensor.mutable_data();
   std::vector<double> numbers;
-  for (std::span rest(stored.bytes); !rest.empty();) {
+  for (std::span<const std::byte> rest = stored.bytes; !rest.empty();) {
     std::span bytes = rest.first(std::min(piece, rest.size()));
     rest = rest.subspan(bytes.size());
     numbers.clear();

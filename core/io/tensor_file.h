@@ -12,6 +12,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Returns the values row-major for a file: those of the tensor itself where they lie so, which it
+/// keeps, and which are others once somebody writes to the tensor; else a copy.
+StoredTensor stored_view(const Tensor& tensor);
 /// Returns a row-major copy of the values for a file.
 StoredTensor stored(const Tensor& tensor);
 StoredTensor stored(const Tokens& tokens);
@@ -33,6 +36,8 @@ void check_stored(const std::string& name, const StoredTensor& stored, const Dim
 void check_names(const std::vector<std::string>& wanted,
                  const std::map<std::string, StoredTensor>& tensors);
 
+/// Writes values of Scalar's type, which were checked, into a tensor of their shape.
+void read_into(const Tensor& target, const StoredTensor& stored);
 /// Returns the values of the tensor that a file calls `name`. Throws when they are not of Scalar's
 /// type, F32 or F64 by the build.
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored);

@@ -41,8 +41,9 @@ StoredTensor stored_tensor(const Json& object) {
   auto dtype = value_named<DType>(name);
   auto shape = value_of<std::vector<int64_t>>(object, "shape");
   auto values = value_of<std::vector<double>>(object, "values");
-  StoredTensor tensor{dtype, Dims(std::span<const int64_t>(shape)), {}};
-  for (double value : values) append(tensor.bytes, value, dtype);
+  std::vector<std::byte> bytes;
+  for (double value : values) append(bytes, value, dtype);
+  StoredTensor tensor{dtype, Dims(std::span<const int64_t>(shape)), std::move(bytes)};
   require(std::ssize(tensor.bytes) == byte_count(dtype, tensor.shape), "\"values\" has ",
           values.size(), " values for a shape of ", tensor.shape);
   return tensor;

@@ -97,7 +97,7 @@ Aft as_full(const Layer& layer, int64_t C) {
           ": reads texts of any length, form full those of max_len alone");
   AftConfig config{.max_len = L,
                    .causal = aft->visibility.sight.causal,
-                   .bias = state_dict(layer).contains("output.bias")};
+                   .bias = state_view(layer).contains("output.bias")};
   Tensor w = widened(aft->band, L).bias;  // [G, L, L]
   if (w.size(0) == 1) w = select(w, 0, 0);
   auto full = layer_with_terms(layer, config, {.d_model = C}, {{"position_bias", w}});

@@ -44,7 +44,7 @@ void write(const Module& module, const std::string& path, const std::string& own
            const std::string& config, const RunState& state) {
   in_name_of(path, [&] { config_of(owner, config); });
   write_run_file(path,
-                 {state_dict(module), {{"format", own_model_format}, {"model", config}}, state});
+                 {state_view(module), {{"format", own_model_format}, {"model", config}}, state});
 }
 
 /// Reads a file, with its floats as Scalars if any width will do.

@@ -106,7 +106,7 @@ RunFile as_run(SafeTensors content) {
 }
 
 RunFile read_run_file(const std::string& path) {
-  SafeTensors content = read_safetensors(path);
+  SafeTensors content = open_safetensors(path);
   return in_name_of(path, [&] { return as_run(std::move(content)); });
 }
 

@@ -23,7 +23,7 @@ void PeerConsistency::model(const std::string& config, double dropout, double at
   (*this)(config, {"model"});
   (*this)(dropout, {"dropout"});
   (*this)(attention_dropout, {"attention_dropout"});
-  (*this)(state_dict(model));
+  (*this)(state_view(model));
 }
 
 void PeerConsistency::check_same(ProcessGroup& peers) const {

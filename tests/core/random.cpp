@@ -121,3 +121,15 @@ TEST_CASE("Random: seeds, streams and draws all differ") {
   for (int n = 0; n < 1000; ++n) streams.insert(random.next_stream());
   CHECK(streams.size() == 1000);
 }
+
+TEST_CASE("Random: many numbers at once are those of as many calls") {
+  for (size_t count : {0, 1, 63, 64, 65, 1000}) {
+    Random one{3, 4, 5}, many = one;
+    std::vector<double> numbers(count), uniform(count);
+    many.normal(numbers);
+    many.uniform(uniform);
+    for (double number : numbers) REQUIRE(number == one.normal());
+    for (double number : uniform) REQUIRE(number == one.uniform());
+    CHECK(many == one);
+  }
+}

@@ -104,7 +104,7 @@ TEST_CASE("rate function: what it needs is read from a file, and refused where i
         }) == "file: tensor \"rate.losses\": [2, 1], expected [2]");
   CHECK(refused(config(halving), [](auto& all) {
           StoredTensor& losses = all.at("rate.losses");
-          std::fill(losses.bytes.begin(), losses.bytes.end(), std::byte{0xff});
+          losses.bytes = std::vector(losses.bytes.size(), std::byte{0xff});
         }) == "file: tensor \"rate.losses\": nan, expected a loss");
   // A run with a schedule saves what it always did.
   for (const auto& [name, tensor] : Slope(config({}), slope()).saved())

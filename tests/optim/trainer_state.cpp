@@ -97,7 +97,9 @@ std::string refused(const Tensors& tensors,
 
 template <class Value>
 void overwrite(StoredTensor& tensor, Value value) {
-  std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof value, tensor.bytes.begin());
+  std::vector<std::byte> bytes(tensor.bytes.begin(), tensor.bytes.end());
+  std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof value, bytes.begin());
+  tensor.bytes = std::move(bytes);
 }
 
 }  // namespace
@@ -197,7 +199,7 @@ TEST_CASE("trainer state: every tensor is needed, in its type and shape, and no 
     CHECK(refused(damaged) != "");
     damaged = saved;
     damaged[name].dtype = DType::u8;
-    damaged[name].bytes.resize(static_cast<size_t>(product(entry.second.shape)));
+    damaged[name].bytes = std::vector<std::byte>(static_cast<size_t>(product(entry.second.shape)));
     CHECK(refused(damaged) != "");
     damaged = saved;
     damaged[name].shape.push_back(1);
@@ -292,4 +294,20 @@ TEST_CASE("trainer state: another text than the one that was trained on") {
   CHECK(refused_texts(other, validation_text) ==
         "file: train_text: others than the run's 210 tokens");
   CHECK(refused_texts(train_text, other) == "file: validation_text: 210 tokens, the run's had 50");
+}
+
+TEST_CASE("trainer state: saved_view has the moments that train, and resume reads into them") {
+  Run run(config_of(BatchType::blocks), 1);
+  run.trainer.step();
+  Tensors before = run.trainer.saved(), view = run.trainer.saved_view();
+  CHECK(view == before);
+  const Optimizer& optimizer = run.trainer.state().optimizer;
+  const Scalar* place = optimizer.moments()[0].first.data();
+  CHECK(static_cast<const void*>(
+            view.at("optimizer.first." + optimizer.parameters()[0].name).bytes.data()) == place);
+  run.trainer.step();
+  CHECK(run.trainer.saved() != before);
+  run.trainer.resume(before, "file");
+  CHECK(run.trainer.saved() == before);
+  CHECK(run.trainer.state().optimizer.moments()[0].first.data() == place);
 }

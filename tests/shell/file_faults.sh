@@ -67,6 +67,7 @@ if [ -n "$failing_reads" ]; then
   broken text 12000 refuses "text: $unread" train --resume --out_dir run
   broken other 5 refuses "other: $unread" generate run --prompt_file other
   broken run/best.safetensors 1000 refuses "run/best.safetensors: $unread" eval run
+  broken run/best.safetensors 9000 refuses "run/best.safetensors: $unread" generate run
   broken run/best.safetensors 5 refuses "run/best.safetensors: $unread" inspect run
   broken run/metrics.jsonl 100 refuses "run/metrics.jsonl: $unread" plot run
   for byte in 0 100; do

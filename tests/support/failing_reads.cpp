@@ -12,8 +12,8 @@
 
 namespace {
 
-/// How many bytes can be read from here on, or -1 for any.
-off_t readable(int descriptor) {
+/// How many bytes of the file can be read from `place` on, or -1 for any.
+off_t readable(int descriptor, off_t place) {
   const char* path = std::getenv("FAILING_FILE");
   const char* after = std::getenv("FAILING_AFTER");
   struct stat failing {
@@ -22,19 +22,29 @@ off_t readable(int descriptor) {
                     ::fstat(descriptor, &own) == 0 && failing.st_dev == own.st_dev &&
                     failing.st_ino == own.st_ino;
   if (!is_failing) return -1;
-  return std::max<off_t>(0, std::atoll(after) - ::lseek(descriptor, 0, SEEK_CUR));
+  return std::max<off_t>(0, std::atoll(after) - place);
+}
+
+/// Calls read(count) with as much of the count as can be read, or fails.
+ssize_t read_most(off_t most, size_t count, auto read) {
+  if (most == 0) {
+    errno = EIO;
+    return -1;
+  }
+  return read(most > 0 ? std::min(count, static_cast<size_t>(most)) : count);
 }
 
 }  // namespace
 
 extern "C" ssize_t read(int descriptor, void* target, size_t count) {
-  off_t most = readable(descriptor);
-  if (most == 0) {
-    errno = EIO;
-    return -1;
-  }
-  if (most > 0) count = std::min(count, static_cast<size_t>(most));
-  return ::syscall(SYS_read, descriptor, target, count);
+  return read_most(readable(descriptor, ::lseek(descriptor, 0, SEEK_CUR)), count,
+                   [&](size_t most) { return ::syscall(SYS_read, descriptor, target, most); });
+}
+
+extern "C" ssize_t pread64(int descriptor, void* target, size_t count, off_t place) {
+  return read_most(readable(descriptor, place), count, [&](size_t most) {
+    return ::syscall(SYS_pread64, descriptor, target, most, place);
+  });
 }
 
 extern "C" ssize_t write(int descriptor, const void* source, size_t count) {

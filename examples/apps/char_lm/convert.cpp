@@ -68,7 +68,7 @@ Checkpoint converted(const SavedRun& run, const ConvertFlags& flags) {
   checkpoint.model = result.config;
   checkpoint.state.trainer.clear();
   checkpoint.training = training.to_json();
-  checkpoint.weights = state_dict(result);
+  checkpoint.weights = state_view(result);
   return checkpoint;
 }
 

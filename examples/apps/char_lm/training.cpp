@@ -151,7 +151,7 @@ void Training::write(const std::string& path, const RunState& state) const {
                                      .vocabulary = corpus_->vocabulary.codes(),
                                      .state = state,
                                      .training = flags_.to_json(),
-                                     .weights = state_dict(model_)});
+                                     .weights = state_view(model_)});
 }
 
 }  // namespace char_lm

@@ -17,9 +17,10 @@ void keep_rows(const std::map<std::string, StoredTensor>& before,
     }
     auto rows = static_cast<size_t>(from.shape[0]);
     size_t size = from.bytes.size() / rows;
+    std::vector<std::byte> bytes(to.bytes.begin(), to.bytes.end());
     for (size_t row = 0; row < rows; ++row)
-      std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(row * size), size,
-                  to.bytes.begin() + static_cast<std::ptrdiff_t>(place(row) * size));
+      std::copy_n(from.bytes.data() + row * size, size, bytes.data() + place(row) * size);
+    to.bytes = std::move(bytes);
   }
 }
 

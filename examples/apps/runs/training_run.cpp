@@ -135,7 +135,7 @@ void TrainingRun::on_evaluation(const EvaluationReport& report) {
 
 void TrainingRun::save() {
   RunState last = now();
-  last.trainer = setup_.trainer.saved();  // needs all peers
+  last.trainer = setup_.trainer.saved_view();  // needs all peers
   if (!is_first()) return;
   // An update can spoil the weights although the loss before it was finite.
   check_weights(setup_.model, text("step ", step()));

@@ -1,15 +1,14 @@
 #include "weights.h"
 
-#include <cmath>
-
 #include "core/errors.h"
+#include "core/io/float_types.h"
+#include "core/io/tensor_file.h"
 
 namespace common {
 
 void check_weights(const shiftgrad::Module& model, std::string_view place) {
   for (const auto& [name, weight, decay] : parameters(model))
-    for (int64_t n = 0; n < weight.count(); ++n)
-      shiftgrad::require(std::isfinite(weight.data()[n]), place, ": ", name, " is not finite");
+    shiftgrad::require(is_finite(stored_view(weight)), place, ": ", name, " is not finite");
 }
 
 }  // namespace common

@@ -89,7 +89,7 @@ void Training::write(const std::string& path, const shiftgrad::RunState& state) 
                    .source_symbols = data_.source_symbols,
                    .target_symbols = data_.target_symbols,
                    .state = state,
-                   .weights = state_dict(model_)});
+                   .weights = state_view(model_)});
 }
 
 }  // namespace seq2seq

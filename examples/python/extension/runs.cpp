@@ -7,8 +7,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,9 +147,9 @@ std::map<std::string, shiftgrad::StoredTensor> stored(const Weights& parameters)
     shiftgrad::Dims shape;
     for (size_t axis = 0; axis < array.ndim(); ++axis)
       shape.push_back(static_cast<int64_t>(array.shape(axis)));
-    result[name] = {shiftgrad::DType::f32, shape, {}};
-    result[name].bytes.resize(array.nbytes());
-    if (array.size() > 0) std::memcpy(result[name].bytes.data(), array.data(), array.nbytes());
+    auto values = std::as_bytes(std::span<const float>(array.data(), array.size()));
+    result[name] = {shiftgrad::DType::f32, shape,
+                    shiftgrad::Bytes(values, std::make_shared<Values>(array))};
   }
   return result;
 }
@@ -159,11 +160,10 @@ void save_language_model(const nb::bytes& path, const std::string& config,
                          const char_lm::Vocabulary& vocabulary) {
   auto model = shiftgrad::config_from_json<shiftgrad::LanguageModelConfig>(config);
   auto training = char_lm::TrainFlags::from_json(flags, "flags").to_json();
-  shiftgrad::write_checkpoint(std::string(view(path)),
-                              {.model = model,
-                               .vocabulary = vocabulary.codes(),
-                               .training = training,
-                               .weights = stored(parameters)});
+  shiftgrad::write_checkpoint(std::string(view(path)), {.model = model,
+                                                        .vocabulary = vocabulary.codes(),
+                                                        .training = training,
+                                                        .weights = stored(parameters)});
 }
 
 /// Writes a run that seq2seq reads.
@@ -171,13 +171,13 @@ void save_encoder_decoder(const nb::bytes& path, const std::string& config,
                           const Weights& parameters, const std::string& flags, const Side& source,
                           const Side& target) {
   std::string file(view(path));
-  seq2seq::write_run(
-      file, {.source = file,
-             .flags = seq2seq::TrainFlags::from_json(flags, "flags"),
-             .model = shiftgrad::config_from_json<shiftgrad::EncoderDecoderConfig>(config),
-             .source_symbols = source.symbols,
-             .target_symbols = target.symbols,
-             .weights = stored(parameters)});
+  seq2seq::write_run(file,
+                     {.source = file,
+                      .flags = seq2seq::TrainFlags::from_json(flags, "flags"),
+                      .model = shiftgrad::config_from_json<shiftgrad::EncoderDecoderConfig>(config),
+                      .source_symbols = source.symbols,
+                      .target_symbols = target.symbols,
+                      .weights = stored(parameters)});
 }
 
 }  // namespace

@@ -16,10 +16,8 @@ using Weights = std::map<std::string, StoredTensor>;
 
 template <class Value>
 StoredTensor row_of(DType dtype, const std::vector<Value>& values) {
-  StoredTensor tensor{dtype, {std::ssize(values)}, {}};
-  tensor.bytes.resize(values.size() * sizeof(Value));
-  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
-  return tensor;
+  auto bytes = std::as_bytes(std::span(values));
+  return {dtype, {std::ssize(values)}, std::vector(bytes.begin(), bytes.end())};
 }
 
 }  // namespace
@@ -41,19 +39,21 @@ TEST_CASE("float types: the nearest, of two the even one; infinities and NaN sta
 }
 
 TEST_CASE("float types: F16 has all kinds of numbers, and F32 has all of F16") {
-  std::vector<uint16_t> halves = {0x0000, 0x8000, 0x0001, 0x03ff, 0x8400, 0x3c00, 0xc000,
-                                  0x3555, 0x7bff, 0x7c00, 0xfc00, 0x7e00};
+  std::vector<uint16_t> halves = {0x0000, 0x8000, 0x0001, 0x03ff, 0x8400, 0x3c00,
+                                  0xc000, 0x3555, 0x7bff, 0x7c00, 0xfc00, 0x7e00};
   std::vector<uint32_t> wide = {0x00000000, 0x80000000, 0x33800000, 0x387fc000,
                                 0xb8800000, 0x3f800000, 0xc0000000, 0x3eaaa000,
                                 0x477fe000, 0x7f800000, 0xff800000, 0x7fc00000};
-  CHECK(with_type({{"w", row_of(DType::f16, halves)}}, DType::f32).at("w") == row_of(DType::f32, wide));
+  CHECK(with_type({{"w", row_of(DType::f16, halves)}}, DType::f32).at("w") ==
+        row_of(DType::f32, wide));
 }
 
 TEST_CASE("float types: F64 is rounded to nearest, ties to even") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   std::vector<double> doubles = {0.1, 1 + 0x1p-24, 1 + 0x3p-24, -infinity, 0x1p-149, 0x1p-151};
   std::vector<float> floats = {0.1f, 1, 1 + 0x1p-22f, -infinity, 0x1p-149f, 0};
-  CHECK(with_type({{"w", row_of(DType::f64, doubles)}}, DType::f32).at("w") == row_of(DType::f32, floats));
+  CHECK(with_type({{"w", row_of(DType::f64, doubles)}}, DType::f32).at("w") ==
+        row_of(DType::f32, floats));
 }
 
 TEST_CASE("float types: the numbers of each type that the library knows") {

@@ -1,6 +1,8 @@
 #include "core/io/safetensors.h"
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
@@ -326,4 +328,39 @@ TEST_CASE("safetensors: a path with a zero byte is not that of the file before i
   CHECK(refusal([&] { read_safetensors(longer); }) == refused);
   CHECK(refusal([&] { list_safetensors(longer); }) == refused);
   CHECK(read_text(path) == before);
+}
+
+TEST_CASE("safetensors: an open file is read when its bytes are asked for") {
+  TemporaryFolder folder;
+  std::string path = folder.file("file");
+  SafeTensors before{{{"x", {DType::u8, {3}, bytes_of({1, 2, 3})}}}, {{"key", "text"}}};
+  write_safetensors(path, before);
+  SafeTensors open = open_safetensors(path);
+  CHECK(open.metadata == before.metadata);
+
+  // A file that took its place is another one.
+  write_safetensors(path, {{{"x", {DType::u8, {3}, bytes_of({4, 5, 6})}}}, {}});
+  std::vector<std::byte> copy(3);
+  open.tensors["x"].bytes.copy_to(copy.data());
+  CHECK(copy == bytes_of({1, 2, 3}));
+  CHECK(open == before);
+
+  // One that was changed in place is not what was opened, unless the bytes are in memory by then.
+  SafeTensors changed = open_safetensors(path), read = open_safetensors(path);
+  CHECK(read.tensors["x"].bytes[2] == std::byte{6});
+  std::filesystem::last_write_time(
+      path, std::filesystem::file_time_type::clock::now() + std::chrono::seconds(1));
+  CHECK(refusal([&] { changed.tensors["x"].bytes.data(); }) == "was changed while it was read");
+  CHECK(refusal([&] { changed.tensors["x"].bytes.copy_to(copy.data()); }) ==
+        "was changed while it was read");
+  CHECK(read.tensors["x"].bytes[2] == std::byte{6});
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  CHECK(refusal([&] { changed.tensors["x"].bytes.data(); }) == "cannot be read to its end");
+
+  CHECK(refusal([&] { open_safetensors(folder.file("absent")); }) ==
+        folder.file("absent") + ": no such file");
+  std::string mask = folder.file("mask");
+  write_text(mask, file_with(one(R"("dtype":"BOOL","shape":[1],"data_offsets":[0,1])"), "\x02"));
+  CHECK(refusal([&] { open_safetensors(mask); }) ==
+        mask + R"(: tensor "a": a BOOL of 2, expected 0 or 1)");
 }

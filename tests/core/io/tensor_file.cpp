@@ -52,10 +52,8 @@ namespace {
 
 template <class T>
 StoredTensor stored_as(DType dtype, const std::vector<T>& values) {
-  StoredTensor stored{
-      dtype, {std::ssize(values)}, std::vector<std::byte>(values.size() * sizeof(T))};
-  std::memcpy(stored.bytes.data(), values.data(), stored.bytes.size());
-  return stored;
+  auto bytes = std::as_bytes(std::span(values));
+  return {dtype, {std::ssize(values)}, std::vector(bytes.begin(), bytes.end())};
 }
 
 template <class T>

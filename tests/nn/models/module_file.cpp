@@ -1,9 +1,13 @@
 #include "nn/models/module_file.h"
 
 #include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
 
 #include "core/io/float_types.h"
 #include "core/io/tensor_file.h"
+#include "core/machine/allocator.h"
 #include "nn/linear.h"
 #include "nn/state_dict.h"
 #include "tests/support/refusal.h"
@@ -88,4 +92,49 @@ TEST_CASE("floats of another width are read when they are asked for") {
   CHECK(state_dict(rounded) == state_dict(other));
   // A float becomes a double and comes back as it was.
   if (sizeof(Scalar) == 4) CHECK(state_dict(other) == state_dict(module));
+}
+
+namespace {
+
+/// The number of kB that the system gives under this name, such as VmRSS, for the process.
+int64_t kilobytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":")) return std::stoll(line.substr(name.size() + 1));
+  return 0;
+}
+
+/// Returns how many bytes of the process were in memory at most while it did this, beyond those
+/// before; nothing where the system does not say.
+std::optional<int64_t> most_beyond(auto action) {
+  if (!(std::ofstream("/proc/self/clear_refs") << 5 << std::flush)) return std::nullopt;
+  int64_t before = kilobytes("VmRSS");
+  action();
+  return 1024 * (kilobytes("VmHWM") - before);
+}
+
+}  // namespace
+
+TEST_CASE("a file is written from where the values lie, and read into where they belong") {
+  if (!allocator_caches()) return;
+  TemporaryFolder folder;
+  std::string path = folder.file("m");
+  TwoLayers module(1, 4'000'000), other(2, 4'000'000);
+  constexpr int64_t size = int64_t{6} * 4'000'000 * sizeof(Scalar);
+  auto saving = most_beyond([&] { save(module, path, "{}", {.trainer = state_view(other)}); });
+  CHECK(static_cast<int64_t>(std::filesystem::file_size(path)) > 2 * size);
+  if (!saving) return;
+  CHECK(*saving < size / 4);
+  CHECK(*most_beyond([&] { load(other, path); }) < size / 4);
+  CHECK(state_view(other) == state_view(module));
+}
+
+TEST_CASE("state_view has the values of the module, and state_dict those of now") {
+  TwoLayers module(1), other(2);
+  auto view = state_view(module), copy = state_dict(module);
+  CHECK(view == copy);
+  load_state_dict(module, state_dict(other), "other");
+  CHECK(view == state_dict(other));
+  CHECK(view != copy);
+  view.clear();
 }

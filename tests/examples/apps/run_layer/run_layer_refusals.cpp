@@ -133,7 +133,7 @@ TEST_CASE("run_layer refuses cases that do not describe their layer") {
     return [=](SafeTensors& given) { given.metadata.erase(key); };
   };
   StoredTensor other{sizeof(Scalar) == 4 ? DType::f64 : DType::f32, {2, 3, 4}, {}};
-  other.bytes.resize(static_cast<size_t>(24 * bits_of(other.dtype) / 8));
+  other.bytes = std::vector<std::byte>(static_cast<size_t>(24 * bits_of(other.dtype) / 8));
   check_all(good_case<MultiHeadAttentionConfig>(heads),
             {
                 {without("layer"), "metadata \"layer\" is missing"},

@@ -1,0 +1,47 @@
+#include "core/io/bytes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace shiftgrad {
+
+/// A part of a file, and its bytes once somebody has asked for them.
+struct Bytes::Unread {
+  std::shared_ptr<const RegularFile> file;
+  uint64_t begin;
+  std::once_flag once{};
+  std::vector<std::byte> read{};
+};
+
+Bytes::Bytes(std::vector<std::byte> own) {
+  auto kept = std::make_shared<const std::vector<std::byte>>(std::move(own));
+  data_ = kept->data();
+  size_ = kept->size();
+  owner_ = std::move(kept);
+}
+
+Bytes::Bytes(std::shared_ptr<const RegularFile> file, uint64_t begin, uint64_t size)
+    : size_(static_cast<size_t>(size)), unread_(new Unread{std::move(file), begin}) {}
+
+const std::byte* Bytes::data() const {
+  if (!unread_) return data_;
+  std::call_once(unread_->once, [&] {
+    std::vector<std::byte> bytes(size());
+    unread_->file->read_at(unread_->begin, bytes.data(), bytes.size());
+    unread_->read = std::move(bytes);
+  });
+  return unread_->read.data();
+}
+
+void Bytes::copy_to(void* target) const {
+  if (unread_) return unread_->file->read_at(unread_->begin, target, size());
+  if (!empty()) std::memcpy(target, data_, size());
+}
+
+bool Bytes::operator==(const Bytes& other) const { return std::ranges::equal(*this, other); }
+
+}  // namespace shiftgrad
