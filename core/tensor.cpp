@@ -115,7 +115,11 @@ void Tensor::zero_gradient() const {
   std::vector<Stretch>& written = storage_->gradient_written;
   if (written.empty()) return;
   bool whole = count() == storage_->value->count() && (count() == 0 || !layout_.is_broadcast());
-  if (whole) return written.clear();
+  if (whole) {
+    written.clear();
+    storage_->gradient.reset();
+    return;
+  }
   Scalar* gradient = storage_->gradient->data();
   Walk<1>({&layout_}).each(0, count(), [&](const auto& at) { gradient[at[0]] = 0; });
   if (is_contiguous()) remove_stretch(written, *layout_.stretch());

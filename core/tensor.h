@@ -87,9 +87,9 @@ class Tensor {
   /// there. A part with gaps, such as some columns of a matrix, may get 0 instead, when something
   /// has been accumulated in between.
   Tensor gradient() const;
-  /// Forgets the gradient at this layout; other views of the storage keep theirs. The buffer is
-  /// kept for the next one. A part with gaps, such as some columns of a matrix, has a gradient of 0
-  /// from then on.
+  /// Forgets the gradient at this layout; other views of the storage keep theirs. Memory of which
+  /// nothing is left goes back to the allocator, so that a forward pass has it. A part with gaps,
+  /// such as some columns of a matrix, has a gradient of 0 from then on.
   void zero_gradient() const;
   /// Returns where a backward pass puts this tensor's gradient, for which it makes room; empty when
   /// it needs none. The gradient counts as written from now on, so open it right before writing.

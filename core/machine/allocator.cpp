@@ -32,21 +32,24 @@ constexpr size_t alignment = 64;
 constexpr auto largest_request =
     static_cast<size_t>(std::min<uint64_t>(uint64_t{1} << 46, PTRDIFF_MAX));
 
-/// Block sizes are 1, 2, 3, 4, then 5, 6, 7, 8 · 2^n units of 64 bytes: from 256 bytes on, a block
-/// is less than a quarter larger than the request. Each size is a class of blocks.
-constexpr size_t class_count = 4 * 40;
+/// Block sizes are 1, 2, …, 16, then 17, 18, …, 32 · 2^n units of 64 bytes: from 1 KiB on, a block
+/// is less than a sixteenth larger than the request. Each size is a class of blocks.
+constexpr size_t sizes_of_doubling = 16;
+constexpr size_t class_count = sizes_of_doubling * 40;
 
 /// The class of a request.
 size_t class_of(size_t bytes) {
   size_t units = std::max<size_t>(1, (bytes + alignment - 1) / alignment);
-  int doublings = std::max(0, static_cast<int>(std::bit_width(units - 1)) - 3);
-  return 4 * static_cast<size_t>(doublings) + ((units - 1) >> doublings);
+  auto digits = static_cast<int>(std::bit_width((units - 1) / sizes_of_doubling));
+  int doublings = std::max(0, digits - 1);
+  return sizes_of_doubling * static_cast<size_t>(doublings) + ((units - 1) >> doublings);
 }
 
 /// The size of a block of this class.
 int64_t block_bytes(size_t index) {
-  size_t doublings = index < 8 ? 0 : index / 4 - 1;
-  return static_cast<int64_t>(((index + 1 - 4 * doublings) << doublings) * alignment);
+  size_t doublings = std::max<size_t>(1, index / sizes_of_doubling) - 1;
+  size_t units = (index + 1 - sizes_of_doubling * doublings) << doublings;
+  return static_cast<int64_t>(units * alignment);
 }
 
 #ifdef _WIN32
@@ -71,6 +74,15 @@ struct FreeBlock {
 constinit SpinLock lock;
 [[maybe_unused]] const bool forks_hold_it = hold_over_forks<lock>();
 
+/// The least request that may get a block of a larger class.
+constexpr size_t least_lent = size_t{1} << 20;
+
+/// A block that was handed out for less than its class holds.
+struct Lent {
+  void* block;
+  size_t index;
+};
+
 /// The free blocks and the counters.
 struct Pool {
   std::array<FreeBlock*, class_count> free = {};
@@ -79,6 +91,9 @@ struct Pool {
   AllocatorCounters counters = {};
   /// What was asked for of all that is in use: the rest of a block is never touched.
   int64_t bytes_requested = 0;
+  /// The first `lent_count` are in use.
+  std::array<Lent, 256> lent = {};
+  size_t lent_count = 0;
 };
 
 // No constructor and no destructor runs, so blocks may come and go before and after main.
@@ -166,12 +181,42 @@ void* allocate_from_system(size_t requested, size_t index) {
                          pool.counters.bytes_in_use, " are in use"));
 }
 
+/// Takes a free block of the class or, for a large request, of the next classes up to half as large
+/// again: gradients then have the memory of activations that the backward pass has released, and
+/// the activations of the next step have theirs. Returns null where there is none, else sets
+/// `index` to the block's class.
+void* free_block(size_t bytes, size_t& index) {
+  if (pool.free[index]) return pop(index);
+  if (bytes < least_lent || pool.lent_count == pool.lent.size()) return nullptr;
+  for (size_t other = index + 1; other <= index + sizes_of_doubling / 2; ++other) {
+    if (!pool.free[other]) continue;
+    index = other;
+    void* block = pop(other);
+    pool.lent[pool.lent_count++] = {block, other};
+    return block;
+  }
+  return nullptr;
+}
+
+/// Returns the class of a block that comes back, where it was handed out for so many bytes.
+size_t class_of_returned(void* block, size_t bytes) {
+  if (bytes < least_lent) return class_of(bytes);
+  auto end = pool.lent.begin() + pool.lent_count;
+  auto lent =
+      std::find_if(pool.lent.begin(), end, [&](const Lent& one) { return one.block == block; });
+  if (lent == end) return class_of(bytes);
+  size_t index = lent->index;
+  *lent = pool.lent[--pool.lent_count];
+  return index;
+}
+
 void* take(size_t bytes) {
   if (bytes > largest_request) [[unlikely]]
     throw OutOfMemory(text("allocate: ", bytes, " bytes: expected at most ", largest_request));
   size_t index = class_of(bytes);
   std::lock_guard guard(lock);
-  void* block = pool.free[index] ? pop(index) : allocate_from_system(bytes, index);
+  void* block = free_block(bytes, index);
+  if (!block) block = allocate_from_system(bytes, index);
   AllocatorCounters& now = pool.counters;
   now.bytes_in_use += block_bytes(index);
   pool.bytes_requested += static_cast<int64_t>(bytes);
@@ -191,8 +236,8 @@ void* allocate(size_t bytes) {
 }
 
 void release(void* block, size_t bytes) {
-  size_t index = class_of(bytes);
   std::lock_guard guard(lock);
+  size_t index = class_of_returned(block, bytes);
   pool.counters.bytes_in_use -= block_bytes(index);
   pool.bytes_requested -= static_cast<int64_t>(bytes);
   if (!caching) return free_aligned(block);

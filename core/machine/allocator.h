@@ -2,9 +2,10 @@
 
 // The memory of all values. A block that was released is kept and handed out again for the next
 // request of about its size. A training step asks for the same sizes again and again, so after the
-// first step it takes no memory from the system and touches no fresh page. Steps of other sizes
-// leave blocks behind that nobody asks for again. These go back to the system before all blocks
-// together take more than 5/4 of the peak of what was in use, or 64 MB more than is in use.
+// first step it takes no memory from the system and touches no fresh page. A large request may get
+// a block that is up to half as large again. Steps of other sizes leave blocks behind that nobody
+// asks for again. These go back to the system before all blocks together take more than 5/4 of the
+// peak of what was in use, or 64 MB more than is in use.
 
 #include <cstddef>
 #include <cstdint>
