@@ -2,8 +2,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 #include "core/errors.h"
@@ -43,10 +45,25 @@ class Temporary {
     if (::fchown(file_.number(), old.st_uid, old.st_gid) != 0) errno = 0;
     if (::fchmod(file_.number(), old.st_mode & 07777) != 0) errno = 0;
   }
-  void write(std::span<const std::byte> bytes) { write_all(file_.number(), bytes); }
+  /// Appends the bytes. Pages of zeros, such as moments before the first update, become a hole, for
+  /// which the disk has nothing to write.
+  void write(std::span<const std::byte> bytes) {
+    constexpr size_t page = 1 << 16;
+    while (!bytes.empty()) {
+      std::span piece = bytes.first(std::min(bytes.size(), page - size_ % page));
+      if (is_zero(piece))
+        check_system(::lseek(file_.number(), std::ssize(piece), SEEK_CUR) >= 0,
+                     "cannot be written");
+      else
+        write_all(file_.number(), piece);
+      size_ += piece.size();
+      bytes = bytes.subspan(piece.size());
+    }
+  }
   /// Takes the place of what is there. The file is then still locked, and on the disk, so that
   /// closing it has no error to report.
   void become(const std::filesystem::path& path) {
+    check_system(::ftruncate(file_.number(), static_cast<off_t>(size_)) == 0, "cannot be written");
     check_system(::fsync(file_.number()) == 0, "cannot be written");
     check_system(::rename(path_.c_str(), path.c_str()) == 0, "cannot be replaced");
     path_.clear();
@@ -57,8 +74,15 @@ class Temporary {
     return file_.status() && lock(file_, true) && file_.status()->st_nlink > 0;
   }
 
+  /// Whether all bytes are 0; there is at least one.
+  static bool is_zero(std::span<const std::byte> bytes) {
+    return bytes[0] == std::byte{0} &&
+           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+  }
+
   std::filesystem::path path_;
   Descriptor file_{-1};
+  uint64_t size_ = 0;
 };
 
 /// Returns what the system says of a file, or nothing where there is none.

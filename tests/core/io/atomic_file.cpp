@@ -313,3 +313,16 @@ TEST_CASE("write_file_atomically: a path with a zero byte is not that of the fil
   CHECK(read_text(path) == "old");
   CHECK(folder.entries() == 1);
 }
+
+TEST_CASE("write_file_atomically: pages of zeros take no room, and are there") {
+  TemporaryFolder folder;
+  for (auto [begin, end] : {std::pair{100, 0}, {0, 0}, {5, 70'000}, {65'536, 1}}) {
+    std::string text =
+        std::string(begin, 'a') + std::string(10'000'000, '\0') + std::string(end, 'b');
+    write_atomically(folder.file("file"), text);
+    CHECK(read_text(folder.file("file")) == text);
+    struct stat status {};
+    REQUIRE(::stat(folder.file("file").c_str(), &status) == 0);
+    CHECK(status.st_blocks * 512 < 1'000'000);
+  }
+}
