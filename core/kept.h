@@ -1,6 +1,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -38,6 +40,12 @@ class Kept {
   const Kept& or_else(const Kept& others) const { return view_.empty() ? others : *this; }
   /// The elements.
   std::span<const T> view() const { return view_; }
+  /// The elements begin … end-1, which it has, kept as long as these are.
+  Kept part(int64_t begin, int64_t end) const {
+    Kept result = *this;
+    result.view_ = view_.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    return result;
+  }
   /// The elements.
   operator std::span<const T>() const { return view_; }
 

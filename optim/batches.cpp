@@ -9,13 +9,13 @@ namespace shiftgrad {
 
 namespace {
 
-void check(const char* name, std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
+void check(const char* name, const KeptText& text, int64_t batch_size, int64_t block_size,
            int64_t loss_tokens, int64_t streams) {
   Within within{name};
   within(range::zero_or_more, "loss_tokens", loss_tokens);
   within(range::one_or_more, "batch_size", batch_size);
   within(range::one_or_more, "block_size", block_size);
-  auto tokens = static_cast<int64_t>(text.size());
+  int64_t tokens = text.size();
   require(tokens / streams > block_size, name, ": the text has ", tokens, " tokens, too few for ",
           streams > 1 ? "batch_size = " + std::to_string(streams) + " streams" : "a block",
           " of block_size + 1 = ", block_size + 1, "; lower ",
@@ -38,7 +38,7 @@ std::vector<int64_t> rows_of(const char* name, int64_t batch_size) {
 }
 
 /// Returns the targets of rows of this length.
-Tokens targets(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t length,
+Tokens targets(const KeptText& text, const std::vector<int64_t>& begins, int64_t length,
                int64_t loss_tokens) {
   int64_t count = loss_tokens > 0 ? std::min(loss_tokens, length) : length;
   return rows_at(text, begins, length + 1 - count, length + 1);
@@ -46,9 +46,9 @@ Tokens targets(std::span<const int32_t> text, const std::vector<int64_t>& begins
 
 }  // namespace
 
-Tokens rows_at(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t first,
+Tokens rows_at(const KeptText& text, const std::vector<int64_t>& begins, int64_t first,
                int64_t end) {
-  int64_t size = std::ssize(text), length = 0;
+  int64_t size = text.size(), length = 0;
   require(first <= end && !__builtin_sub_overflow(end, first, &length), "rows_at: tokens ", first,
           " to ", end, ", expected an end behind them");
   Tokens rows{{std::ssize(begins), length}, {}};
@@ -57,8 +57,7 @@ Tokens rows_at(std::span<const int32_t> text, const std::vector<int64_t>& begins
     int64_t from = 0;
     require(!__builtin_add_overflow(begin, first, &from) && 0 <= from && from <= size - length,
             "rows_at: ", length, " tokens from ", begin, " + ", first, " of a text of ", size);
-    auto place = text.begin() + from;
-    rows.values.insert(rows.values.end(), place, place + length);
+    text.each(from, from + length, [&](int32_t token) { rows.values.push_back(token); });
   }
   return rows;
 }
@@ -67,7 +66,7 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end) {
   return {rows(batch.inputs, begin, end), rows(batch.targets, begin, end), batch.starts_over};
 }
 
-RandomBlocks::RandomBlocks(const Kept<int32_t>& tokens, int64_t batch, int64_t block,
+RandomBlocks::RandomBlocks(const KeptText& tokens, int64_t batch, int64_t block,
                            const Random& start, int64_t scored)
     : text(tokens), batch_size(batch), block_size(block), loss_tokens(scored), random(start) {
   check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
@@ -76,11 +75,11 @@ RandomBlocks::RandomBlocks(const Kept<int32_t>& tokens, int64_t batch, int64_t b
 Batch RandomBlocks::next() {
   check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
   std::vector<int64_t> begins = rows_of("RandomBlocks", batch_size);
-  for (int64_t& begin : begins) begin = random.below(std::ssize(text.view()) - block_size);
+  for (int64_t& begin : begins) begin = random.below(text.size() - block_size);
   return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};
 }
 
-ParallelStreams::ParallelStreams(const Kept<int32_t>& tokens, int64_t batch, int64_t block,
+ParallelStreams::ParallelStreams(const KeptText& tokens, int64_t batch, int64_t block,
                                  int64_t again, int64_t scored)
     : text(tokens), batch_size(batch), block_size(block), ext_len(again), loss_tokens(scored) {
   check(*this);
@@ -88,7 +87,7 @@ ParallelStreams::ParallelStreams(const Kept<int32_t>& tokens, int64_t batch, int
 
 Batch ParallelStreams::next() {
   check(*this);
-  int64_t stream_length = std::ssize(text.view()) / batch_size;
+  int64_t stream_length = text.size() / batch_size;
   int64_t predictable = stream_length - 1;  // the last token of a stream is only ever a target
   if (position >= predictable) position = 0;
   int64_t length = std::min(block_size, predictable - position);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/array.h"
-#include "core/kept.h"
+#include "core/kept_text.h"
 #include "core/random.h"
 
 namespace shiftgrad {
@@ -25,7 +25,7 @@ struct Batch {
 
 /// Returns the tokens begin + first … begin + end - 1 of a text as a row for each of the begins.
 /// Throws where the text does not have them, and where memory does not have the rows.
-Tokens rows_at(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t first,
+Tokens rows_at(const KeptText& text, const std::vector<int64_t>& begins, int64_t first,
                int64_t end);
 
 /// Returns the rows begin … end-1 of a batch.
@@ -35,15 +35,15 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end);
 /// (Al-Rfou et al. 2018; nanoGPT's get_batch).
 struct RandomBlocks {
   /// The tokens of the text.
-  Kept<int32_t> text;
+  KeptText text;
   int64_t batch_size, block_size, loss_tokens;
   /// Random numbers of the draws, which are the only state.
   Random random;
 
   /// Throws when a size is less than 1 or more than 10^9, loss_tokens less than 0, or the text has
   /// no block_size + 1 tokens.
-  RandomBlocks(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
-               const Random& random, int64_t loss_tokens = 0);
+  RandomBlocks(const KeptText& text, int64_t batch_size, int64_t block_size, const Random& random,
+               int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, block_size]; there is always one. Throws as the
   /// constructor does, and when memory does not have such a batch.
   Batch next();
@@ -59,7 +59,7 @@ struct RandomBlocks {
 ///                                                  ghi   jk | ghi
 struct ParallelStreams {
   /// The tokens of the text.
-  Kept<int32_t> text;
+  KeptText text;
   int64_t batch_size, block_size, ext_len, loss_tokens;
   /// Position at which the streams are read next, counted from the start of each. It is the only
   /// state.
@@ -67,8 +67,8 @@ struct ParallelStreams {
 
   /// Throws when a size is less than 1 or more than 10^9, ext_len or loss_tokens less than 0, or a
   /// stream has no block_size + 1 tokens.
-  ParallelStreams(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
-                  int64_t ext_len = 0, int64_t loss_tokens = 0);
+  ParallelStreams(const KeptText& text, int64_t batch_size, int64_t block_size, int64_t ext_len = 0,
+                  int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, T], with T at most block_size; there is always one. Throws
   /// as the constructor does, and for a position below 0.
   Batch next();

@@ -18,7 +18,7 @@ namespace {
 /// begins at begins[b]. This peer feeds its share of them.
 struct Scorer {
   const SequenceModel& model;
-  std::span<const int32_t> text;
+  const KeptText& text;
   const EvaluationConfig& config;
   std::vector<double>* losses;  // may be null
   const ProcessGroup& peers;
@@ -27,7 +27,7 @@ struct Scorer {
   Context context{};
 
   /// The number of tokens that have one before them.
-  int64_t predictable() const { return std::ssize(text) - 1; }
+  int64_t predictable() const { return text.size() - 1; }
 
   /// Feeds rows, which come after what the cache has seen, and counts the losses of the tokens that
   /// follow the last `counted` tokens of each row. Without a cache, the rows have no past.
@@ -137,13 +137,13 @@ void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
           " keys in this text, but the model has ", model.max_keys(), " positions");
 }
 
-Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
+Evaluation evaluate(const SequenceModel& model, const KeptText& text,
                     const EvaluationConfig& config, std::vector<double>* losses,
                     ProcessGroup& peers) {
-  config.check(model, static_cast<int64_t>(text.size()));
+  config.check(model, text.size());
   Tape::Pause no_gradients;
   Stopwatch watch;
-  if (losses) losses->assign(text.size() - 1, 0);
+  if (losses) losses->assign(static_cast<size_t>(text.size() - 1), 0);
   Scorer scorer{model, text, config, losses, peers};
   if (config.mode == EvaluationMode::memory)
     evaluate_with_memory(scorer);

@@ -8,10 +8,10 @@
 #include <functional>
 #include <numbers>
 #include <ostream>
-#include <span>
 #include <vector>
 
 #include "core/field.h"
+#include "core/kept_text.h"
 #include "core/named.h"
 #include "nn/models/sequence_model.h"
 #include "optim/peers/process_group.h"
@@ -91,7 +91,7 @@ Evaluation mean_over(ProcessGroup& peers, double nats, int64_t tokens, const Sto
 /// the order of the text. Several peers share the work and get the same result; `losses` are 0 for
 /// tokens that another peer scored. Throws as the config's `check` does, for an ext_len when a
 /// layer's state cannot forget, and when the mean is not finite.
-Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
+Evaluation evaluate(const SequenceModel& model, const KeptText& text,
                     const EvaluationConfig& config = {}, std::vector<double>* losses = nullptr,
                     ProcessGroup& peers = alone());
 

@@ -12,9 +12,11 @@ uint64_t hash(std::span<const std::byte> bytes) {
   return result;
 }
 
-Fingerprint fingerprint(std::span<const int32_t> text) {
-  Fingerprint result{text.size(), start, "tokens"};
-  for (int32_t token : text) result.hash = (result.hash ^ static_cast<uint32_t>(token)) * prime;
+Fingerprint fingerprint(const KeptText& text) {
+  Fingerprint result{static_cast<uint64_t>(text.size()), start, "tokens"};
+  text.each(0, text.size(), [&](int32_t token) {
+    result.hash = (result.hash ^ static_cast<uint32_t>(token)) * prime;
+  });
   return result;
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/kept_text.h"
+
 namespace shiftgrad {
 
 /// The FNV-1a hash of the bytes, in 64 bits.
@@ -22,6 +24,6 @@ struct Fingerprint {
 };
 
 /// Returns the fingerprint of a text.
-Fingerprint fingerprint(std::span<const int32_t> text);
+Fingerprint fingerprint(const KeptText& text);
 
 }  // namespace shiftgrad

@@ -19,7 +19,7 @@ Fingerprint fingerprint_of(std::span<const TokenPair> pairs) {
       tokens.push_back(static_cast<int32_t>(side->size()));
       tokens.insert(tokens.end(), side->begin(), side->end());
     }
-  Fingerprint result = fingerprint(std::span<const int32_t>(tokens));
+  Fingerprint result = fingerprint(tokens);
   result.unit = "tokens and lengths";
   return result;
 }

@@ -24,7 +24,7 @@ UpdateRule update_rule(const TrainerConfig& config) {
 }
 
 std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
-                                                    const Kept<int32_t>& text) {
+                                                    const KeptText& text) {
   if (config.batches == BatchType::streams)
     return ParallelStreams(text, config.batch_size, config.block_size, config.ext_len,
                            config.loss_tokens);
@@ -54,9 +54,8 @@ const SequenceModel& causal(const SequenceModel& model) {
 
 }  // namespace
 
-Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
-                 const Kept<int32_t>& validation_text, const TrainerConfig& config,
-                 ProcessGroup& peers, const AuxiliaryLoss* auxiliary)
+Trainer::Trainer(SequenceModel& model, const KeptText& train_text, const KeptText& validation_text,
+                 const TrainerConfig& config, ProcessGroup& peers, const AuxiliaryLoss* auxiliary)
     : TrainingLoop(loop_config(config, causal(model).traits().d_model),
                    all_of(model, auxiliary).parameters,
                    optimizer(checked(config), all_of(model, auxiliary)),
@@ -69,7 +68,7 @@ Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
       config_(config),
       auxiliary_(auxiliary),
       batches_(shiftgrad::batches(config, train_text)) {
-  auto scored = std::ssize(validation_text_.view());
+  int64_t scored = validation_text_.size();
   require(scored >= 2, "trainer: a validation text of ", scored, " tokens, expected at least 2");
   require(!auxiliary || (config.ext_len == 0 && config.loss_tokens == 0),
           "trainer: ", config.ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
@@ -81,7 +80,7 @@ Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
   // A model that cannot forget tokens says so now, and not in the first evaluation.
   if (config.ext_len > 0)
     shiftgrad::evaluate(
-        model, validation_text_.view().first(2),
+        model, validation_text_.part(0, 2),
         {.tgt_len = 1, .mem_len = config.mem_len, .ext_len = config.ext_len, .batch_size = 1});
 }
 
@@ -144,16 +143,16 @@ int64_t Trainer::learn_from(const std::vector<Batch>& batches, Context& context)
 }
 
 std::pair<Evaluation, Evaluation> Trainer::scores(const EvaluationProgress& progress) const {
-  int64_t size = std::ssize(validation_text_.view());
+  int64_t size = validation_text_.size();
   int64_t batch = config_.batch_size * config_.block_size;
   if (config_.eval_iters > 0 && config_.eval_iters <= (size - 1) / batch)
     size = config_.eval_iters * batch + 1;
   bool streams = config_.batches == BatchType::streams;
-  auto score = [&](std::span<const int32_t> text) {
-    int64_t tokens = std::min(size, static_cast<int64_t>(text.size()));
+  auto score = [&](const KeptText& text) {
+    int64_t tokens = std::min(size, text.size());
     // Short texts are not cut into streams shorter than a block.
     int64_t most = std::max<int64_t>(1, (tokens - 1) / config_.block_size);
-    return shiftgrad::evaluate(model_, text.first(tokens),
+    return shiftgrad::evaluate(model_, text.part(0, tokens),
                                {.mode = streams ? EvaluationMode::memory : EvaluationMode::chunks,
                                 .tgt_len = config_.block_size,
                                 .mem_len = config_.mem_len,
@@ -172,7 +171,7 @@ void Trainer::visit_state(SavedState& saved) {
     saved("blocks", blocks->random.seed, blocks->random.stream, blocks->random.counter);
   if (auto* streams = std::get_if<ParallelStreams>(&batches)) {
     saved("streams", streams->position);
-    int64_t length = std::ssize(train_text_.view()) / config_.batch_size;
+    int64_t length = train_text_.size() / config_.batch_size;
     require(streams->position < length, "tensor \"streams\": ", streams->position,
             ", expected less than ", length);
   }

@@ -5,7 +5,6 @@
 //     batches -> forward -> losses -> backward -> update -> remember
 
 #include <map>
-#include <span>
 #include <string>
 #include <variant>
 
@@ -37,9 +36,9 @@ class Trainer : public TrainingLoop {
   /// parameters but the frozen ones, whatever other trainers of the model do. Without a validation
   /// text, evaluations score the training text. Throws when the config is bad, naming the field,
   /// when a text is too short, or when the model sees ahead.
-  Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
-          const Kept<int32_t>& validation_text, const TrainerConfig& config,
-          ProcessGroup& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
+  Trainer(SequenceModel& model, const KeptText& train_text, const KeptText& validation_text,
+          const TrainerConfig& config, ProcessGroup& peers = alone(),
+          const AuxiliaryLoss* auxiliary = nullptr);
 
   /// The hyperparameters.
   const TrainerConfig& config() const { return config_; }
@@ -69,7 +68,7 @@ class Trainer : public TrainingLoop {
   Memory saved_memory(const SavedState& saved) const;
 
   SequenceModel& model_;
-  Kept<int32_t> train_text_, validation_text_;
+  KeptText train_text_, validation_text_;
   TrainerConfig config_;
   const AuxiliaryLoss* auxiliary_;
   std::variant<RandomBlocks, ParallelStreams> batches_;

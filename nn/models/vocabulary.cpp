@@ -152,17 +152,30 @@ std::string Vocabulary::unknown_characters(std::string_view text, const std::str
   return shiftgrad::text(found.size(), " characters: ", list, "; the first is number ", first);
 }
 
-std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string& source,
-                                        const std::string& remedy) const {
-  std::vector<int32_t> tokens;
+template <class Token>
+std::vector<Token> Vocabulary::tokens_of(std::string_view text, const std::string& source,
+                                         const std::string& remedy) const {
+  std::vector<Token> tokens;
   tokens.reserve(count_codes(unit_, text));
   for_each_code(unit_, text, source, [&](int32_t code, size_t) {
     if (!knows(code))
       fail(source, ": the model does not know ",
            unknown_characters(text, source, tokens.size() + 1), remedy);
-    tokens.push_back(token_of_code_[code]);
+    tokens.push_back(static_cast<Token>(token_of_code_[code]));
   });
   return tokens;
+}
+
+std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string& source,
+                                        const std::string& remedy) const {
+  return tokens_of<int32_t>(text, source, remedy);
+}
+
+KeptText Vocabulary::encode_text(std::string_view text, const std::string& source,
+                                 const std::string& remedy) const {
+  if (size() <= int64_t{1} << 8) return tokens_of<uint8_t>(text, source, remedy);
+  if (size() <= int64_t{1} << 16) return tokens_of<uint16_t>(text, source, remedy);
+  return tokens_of<int32_t>(text, source, remedy);
 }
 
 std::string Vocabulary::decode(int32_t token) const {

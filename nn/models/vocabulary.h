@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/kept_text.h"
+
 namespace shiftgrad {
 
 /// The unit of a text: bytes, whatever they mean, or the code points of UTF-8.
@@ -54,6 +56,9 @@ class Vocabulary {
   /// some of its characters, which it lists. `remedy` ends the message.
   std::vector<int32_t> encode(std::string_view text, const std::string& source = "encode",
                               const std::string& remedy = "") const;
+  /// Returns the text's tokens in as few bytes as the vocabulary allows. Throws as `encode` does.
+  KeptText encode_text(std::string_view text, const std::string& source = "encode",
+                       const std::string& remedy = "") const;
   /// Returns the bytes that the token stands for. Throws for a token that there is not.
   std::string decode(int32_t token) const;
   /// Returns the text that the tokens stand for.
@@ -61,6 +66,9 @@ class Vocabulary {
 
  private:
   void number_tokens();
+  template <class Token>
+  std::vector<Token> tokens_of(std::string_view text, const std::string& source,
+                               const std::string& remedy) const;
   bool knows(int32_t code) const {
     return code < std::ssize(token_of_code_) && token_of_code_[static_cast<size_t>(code)] >= 0;
   }

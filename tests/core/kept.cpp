@@ -1,10 +1,10 @@
-#include "core/kept.h"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
 #include <vector>
+
+#include "core/kept_text.h"
 
 using namespace shiftgrad;
 
@@ -38,4 +38,25 @@ TEST_CASE("kept: what would end at once is kept, by copies too") {
   Kept<int32_t> of_constant = Constant{6, 7};
   CHECK(std::vector(of_constant.view().begin(), of_constant.view().end()) == std::vector{6, 7});
   CHECK(Kept<int32_t>().view().empty());
+}
+
+TEST_CASE("kept text: tokens of any width, a view or its own") {
+  std::vector<int32_t> wide = {5, 70'000, 7, 8};
+  std::vector<uint8_t> bytes = {1, 255, 3};
+  KeptText text = wide, narrow = bytes, own = std::vector<uint16_t>{1, 65'535};
+  CHECK(text.size() == 4);
+  CHECK(text.tokens() == wide);
+  CHECK(narrow.tokens() == std::vector{1, 255, 3});
+  CHECK(own.tokens() == std::vector{1, 65'535});
+  bytes[0] = 9;
+  CHECK(narrow.part(0, 2).tokens() == std::vector{9, 255});
+  KeptText part = own.part(1, 2);
+  own = KeptText();
+  CHECK(part.tokens() == std::vector{65'535});
+  CHECK(own.empty());
+  CHECK(own.or_else(part).tokens() == part.tokens());
+  CHECK(text.or_else(part).tokens() == wide);
+  int64_t sum = 0;
+  text.each(2, 4, [&](int32_t token) { sum += token; });
+  CHECK(sum == 15);
 }

@@ -59,20 +59,18 @@ std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags, const Vocabul
                                           NewCharacters characters, const std::string& remedy) {
   std::string data = read_text(flags.data);
   std::string held_back = flags.val_data.empty() ? "" : read_text(flags.val_data);
-  auto corpus = std::make_shared<Corpus>(vocabulary ? *vocabulary
-                                                    : new_vocabulary(flags, data, held_back));
+  auto corpus =
+      std::make_shared<Corpus>(vocabulary ? *vocabulary : new_vocabulary(flags, data, held_back));
   if (characters == NewCharacters::added) {
     corpus->vocabulary.add(data, text_name(flags.data));
     corpus->vocabulary.add(held_back, flags.val_data);
   }
-  corpus->train = corpus->vocabulary.encode(data, text_name(flags.data), remedy);
-  if (flags.val_data.empty()) {
-    auto cut = corpus->train.begin() + boundary(std::ssize(corpus->train), flags.eval_split);
-    corpus->validation.assign(cut, corpus->train.end());
-    corpus->train.erase(cut, corpus->train.end());
-  } else {
-    corpus->validation = corpus->vocabulary.encode(held_back, flags.val_data, remedy);
-  }
+  shiftgrad::KeptText text = corpus->vocabulary.encode_text(data, text_name(flags.data), remedy);
+  bool cuts = flags.val_data.empty();
+  int64_t cut = cuts ? boundary(text.size(), flags.eval_split) : text.size();
+  corpus->train = text.part(0, cut);
+  corpus->validation = cuts ? text.part(cut, text.size())
+                            : corpus->vocabulary.encode_text(held_back, flags.val_data, remedy);
   return corpus;
 }
 

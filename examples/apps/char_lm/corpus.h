@@ -13,7 +13,7 @@ namespace char_lm {
 struct Corpus {
   explicit Corpus(const Vocabulary& known) : vocabulary(known) {}
   Vocabulary vocabulary;
-  std::vector<int32_t> train, validation;
+  shiftgrad::KeptText train, validation;
 };
 
 /// What a corpus does about characters that the given vocabulary does not have.

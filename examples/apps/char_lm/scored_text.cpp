@@ -26,10 +26,11 @@ std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
   }
   texts.eval_split = eval_split.value_or(texts.eval_split);
   const char* remedy = data ? "" : "; --data names another text";
-  return read_corpus(texts, &run.vocabulary, NewCharacters::refused, remedy)->validation;
+  auto corpus = read_corpus(texts, &run.vocabulary, NewCharacters::refused, remedy);
+  return corpus->validation.tokens();
 }
 
-shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,
+shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, const shiftgrad::KeptText& text,
                             shiftgrad::EvaluationConfig config, std::vector<double>* losses) {
   Progress progress("characters");
   config.progress = [&progress, own = config.progress](int64_t done, int64_t total) {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ struct ScoredText {
 };
 
 /// Scores a model on a text as `evaluate` does, and shows the progress on a terminal.
-shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,
+shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, const shiftgrad::KeptText& text,
                             shiftgrad::EvaluationConfig config,
                             std::vector<double>* losses = nullptr);
 

@@ -51,12 +51,11 @@ std::shared_ptr<const Corpus> long_enough(std::shared_ptr<const Corpus> corpus,
   const shiftgrad::TrainerConfig& trainer = flags.trainer;
   bool in_streams = trainer.batches == shiftgrad::BatchType::streams;
   int64_t streams = in_streams ? trainer.batch_size : 1;
-  shiftgrad::require(std::ssize(corpus->train) / streams > trainer.block_size,
-                     text_name(flags.data), ": ", corpus->train.size(),
-                     " characters to train on, too few for ",
+  shiftgrad::require(corpus->train.size() / streams > trainer.block_size, text_name(flags.data),
+                     ": ", corpus->train.size(), " characters to train on, too few for ",
                      in_streams ? text("--batch_size ", streams, " streams") : "a block",
                      " of --block_size ", trainer.block_size, " + 1");
-  size_t characters = corpus->validation.size();
+  int64_t characters = corpus->validation.size();
   shiftgrad::require(characters >= 2,
                      text_name(flags.val_data.empty() ? flags.data : flags.val_data), ": ",
                      characters, " characters to validate on, expected at least 2");
@@ -101,7 +100,7 @@ std::string scores(const shiftgrad::EvaluationReport& report) {
 
 /// Returns a line about what evaluations leave out, or an empty string.
 std::string unscored(const TrainFlags& flags, const Corpus& corpus) {
-  int64_t characters = std::ssize(corpus.validation);
+  int64_t characters = corpus.validation.size();
   int64_t scored = flags.evaluated_tokens(characters);
   if (scored >= characters - 1) return "";
   return text("evaluations score the first ", scored, " of ", characters - 1,

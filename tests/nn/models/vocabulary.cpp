@@ -1,5 +1,7 @@
 #include "nn/models/vocabulary.h"
 
+#include <numeric>
+
 #include "core/errors.h"
 #include "core/io/utf8.h"
 #include "tests/support/refusal.h"
@@ -122,8 +124,10 @@ TEST_CASE("Vocabulary: what is not UTF-8 is refused with its place") {
   auto refused = [](std::string_view text) {
     return refusal([&] { vocabulary_of(TextUnit::character, text); });
   };
-  CHECK(refused("aé\xff") == "text: not UTF-8: 0xFF at offset 3; a vocabulary of bytes takes any text");
-  CHECK(refused("a\xe2\x82") == "text: not UTF-8: 0xE2 at offset 1; a vocabulary of bytes takes any text");
+  CHECK(refused("aé\xff") ==
+        "text: not UTF-8: 0xFF at offset 3; a vocabulary of bytes takes any text");
+  CHECK(refused("a\xe2\x82") ==
+        "text: not UTF-8: 0xE2 at offset 1; a vocabulary of bytes takes any text");
   CHECK(refused("\xed\xa0\x80").starts_with("text: not UTF-8: 0xED at offset 0"));
   CHECK(refusal([] {
           vocabulary_of(TextUnit::character, "a").encode("a\x80", "x");
@@ -182,4 +186,18 @@ TEST_CASE("Vocabulary: a token that there is not is refused") {
   Vocabulary vocabulary = Vocabulary::of("ab");
   CHECK(refusal([&] { vocabulary.decode(2); }) == "decode: token 2 of a vocabulary of 2");
   CHECK(refusal([&] { vocabulary.decode(-1); }) == "decode: token -1 of a vocabulary of 2");
+}
+
+TEST_CASE("Vocabulary: the tokens of a text take as few bytes as they need") {
+  for (int64_t size : {256, 257, 65'536, 65'537}) {
+    std::vector<int32_t> codes(static_cast<size_t>(size));
+    std::iota(codes.begin(), codes.end(), 0x10000);
+    Vocabulary vocabulary(TextUnit::character, codes, "codes");
+    std::string text = vocabulary.decode(0) + vocabulary.decode(static_cast<int32_t>(size - 1));
+    KeptText kept = vocabulary.encode_text(text);
+    CHECK(kept.tokens() == vocabulary.encode(text));
+    CHECK(kept.width() == (size <= 256 ? 1 : size <= 65'536 ? 2 : 4));
+  }
+  CHECK(refusal([] { Vocabulary::of("ab").encode_text("abc", "text"); }) ==
+        "text: the model does not know the character 'c', number 3");
 }
