@@ -30,13 +30,14 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
           " factors of the learning rate, expected ", parameters_.size());
   for (size_t n = 0; n < factors_.size(); ++n)
     check_rate("factor ", factors_[n], parameters_[n].name);
-  for (const auto& [name, value, decay] : parameters_) {
+  for (const auto& [name, value, decay] : parameters_)
     require(value.is_contiguous(), "optimizer: parameter ", name, " is not contiguous");
-    Moments start;
-    if (moment_count(rule_) >= 1) start.first = Tensor::zeros(value.shape());
-    if (moment_count(rule_) == 2) start.second = Tensor::zeros(value.shape());
-    moments_.push_back(start);
-  }
+  moments_.resize(parameters_.size());
+  parallel_for(std::ssize(parameters_), [&](int64_t n) {
+    const Dims& shape = parameters_[n].value.shape();
+    if (moment_count(rule_) >= 1) moments_[n].first = Tensor::zeros(shape);
+    if (moment_count(rule_) == 2) moments_[n].second = Tensor::zeros(shape);
+  });
 }
 
 void Optimizer::step(double learning_rate) {
