@@ -1,0 +1,164 @@
+"""What the tests of programs share: a test gives a program commands in an empty folder, and says what each of them prints,
+writes or refuses. It goes on after what has failed, and counts what it has checked."""
+
+import os
+import re
+import shlex
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+# The programs say so if it keeps OpenBLAS from the CPU's best kernels.
+os.environ.pop("OPENBLAS_CORETYPE", None)
+
+# Where the tests are, and where a test is run.
+TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+# The greatest number that 64 bits hold.
+MOST = 9223372036854775807
+
+checks = failures = 0
+
+
+def check(holds, what):
+    """Counts one check, and says what is wrong unless it holds."""
+    global checks, failures
+    checks += 1
+    if not holds:
+        failures += 1
+        print("FAILED:", printable(what), flush=True)
+
+
+def run(*parts):
+    """Runs the parts of a test, which are functions, one after the other in a folder that disappears, and ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for part in parts:
+            start = time.monotonic()
+            part()
+            print(f"{part.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+        os.chdir("/")
+    print(f"{checks} checks, {failures} failed")
+    sys.exit(failures > 0)
+
+
+def printable(text):
+    return str(text).encode("utf-8", "backslashreplace").decode()
+
+
+# --- Files.
+
+
+def write(path, text):
+    """Bytes that are no UTF-8 stand in the text as Python has them in names of files."""
+    with open(path, "wb") as file:
+        file.write(as_bytes(text))
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return as_text(file.read())
+
+
+def as_bytes(text):
+    return text.encode("utf-8", "surrogateescape")
+
+
+def as_text(content):
+    return content.decode("utf-8", "surrogateescape")
+
+
+def lines(count):
+    """A text to train on."""
+    return "".join(f"line {n * n % 100}\n" for n in range(count))
+
+
+def all_files(folder="."):
+    """Each regular file in the folder, with a checksum of what it holds."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                with open(path, "rb") as file:
+                    found[path] = zlib.crc32(file.read())
+    return found
+
+
+def metrics(folder):
+    """The lines of a run's metrics without its speeds."""
+    return re.sub(r',"tokens_per_second[^}]*', "", read(f"{folder}/metrics.jsonl"))
+
+
+# --- Commands.
+
+
+def changed(flags, changes):
+    """The flags, but for those that the changes give anew, and then the changes."""
+    anew = {word.partition("=")[0] for word in shlex.split(changes) if word.startswith("--")}
+    kept, keeps = [], True
+    for word in shlex.split(flags):
+        if word.startswith("--"):
+            keeps = word.partition("=")[0] not in anew
+        if keeps:
+            kept.append(word)
+    return f"{shlex.join(kept)} {changes}"
+
+
+class Ended:
+    """What a program left: its status, and what it said."""
+
+    def __init__(self, status, output, errors):
+        self.status = status
+        self.output = as_text(output)
+        self.errors = as_text(errors)
+
+
+class Program:
+    """A program that is used as people do, by a command as a shell would get it."""
+
+    def __init__(self, path):
+        self.path = os.path.realpath(path)
+        self.name = os.path.basename(path)
+
+    def words(self, command):
+        return [self.path, *shlex.split(command)]
+
+    def run(self, command, stdin="", **surroundings):
+        """Does it, whatever comes of it. Standard input is a text or an open file."""
+        if isinstance(stdin, str):
+            surroundings["input"] = as_bytes(stdin)
+        else:
+            surroundings["stdin"] = stdin
+        done = subprocess.run(self.words(command), capture_output=True, **surroundings)
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def runs(self, command, *expected, stdin=""):
+        """It succeeds without a word on standard error, and some line of its output matches each regular expression
+        that is expected. Returns the output."""
+        done = self.run(command, stdin)
+        check(done.status == 0, f"{self.name} {command}: status {done.status}: {done.errors}")
+        check(done.errors == "", f"{self.name} {command}: errors: {done.errors}")
+        for line in expected:
+            check(re.search(line, done.output, re.MULTILINE), f"{self.name} {command}: no line '{line}' in: {done.output}")
+        return done.output
+
+    def refuses(self, command, *expected, stdin="", status=2):
+        """It ends with this status and one line, which has all texts in it that are expected, prints nothing else, and
+        changes no file."""
+        before = all_files()
+        done = self.run(command, stdin)
+        check(done.status == status, f"{self.name} {command}: status {done.status}, expected {status}")
+        check(done.errors.count("\n") == 1, f"{self.name} {command}: not one line: {done.errors}")
+        for text in expected:
+            check(text in done.errors, f"{self.name} {command}: no '{text}' in: {done.errors}")
+        check(done.output == "", f"{self.name} {command}: output: {done.output}")
+        check(all_files() == before, f"{self.name} {command}: a file changed")
+
+    def refuses_each(self, cases):
+        """Refuses each command with what stands beside it."""
+        for command, expected in cases:
+            self.refuses(command, expected)
