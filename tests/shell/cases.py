@@ -159,6 +159,15 @@ class Program:
         check(all_files() == before, f"{self.name} {command}: a file changed")
 
     def refuses_each(self, cases):
-        """Refuses each command with what stands beside it."""
-        for command, expected in cases:
-            self.refuses(command, expected)
+        """Refuses each command with the text beside it."""
+        for command, text in cases:
+            self.refuses(command, text)
+
+    def refuses_values(self, command, flags, value, text):
+        """Refuses each of these flags with this value. The text has a place for the flag."""
+        for flag in flags.split():
+            self.refuses(changed(command, f"--{flag} {value}"), text.format(flag))
+
+    def score(self, command):
+        """What eval prints of a run, without the line that says how the training scored it."""
+        return self.runs(f"eval {command}").splitlines()[:4]

@@ -23,11 +23,6 @@ def compare(changes, *expected):
     return char_lm.runs(f"compare {changed(TINY, '--max_iters 2 --length 9 --out_dir compared')} {changes}", *expected)
 
 
-def score(command):
-    """What eval prints of a run, without the line that says how the training scored it."""
-    return char_lm.runs(f"eval {command}").splitlines()[:4]
-
-
 # --- What it is for.
 
 
@@ -157,7 +152,7 @@ def scores_in_other_modes():
         ("transformer", "--mode memory"),
         ("transformer_xl", "--mode memory --tgt_len 8 --mem_len 8 --ext_len 0 --clamp_len 0"),
     ]:
-        check(score(f"{model} {own_mode}") == score(model), f"eval {model} {own_mode} is not its own mode")
+        check(char_lm.score(f"{model} {own_mode}") == char_lm.score(model), f"eval {model} {own_mode} is not its own mode")
     char_lm.runs("eval transformer --mode sliding")
     char_lm.runs("eval transformer_xl --mode chunks")
     char_lm.runs("eval transformer_xl --mem_len 32 --tgt_len 4 --ext_len 4 --clamp_len 6")
@@ -169,9 +164,9 @@ def scores_in_other_modes():
     train("--model labml --max_iters 2 --out_dir any --overwrite")
     char_lm.runs("generate any --prompt_file prompt --mem_len 10 --length 3")
     # A window sees as many tokens of memory as it needs, however the text is cut.
-    narrow = score("transformer_xl --window 4 --mem_len 3 --tgt_len 1")
-    check(score("transformer_xl --window 4 --mem_len 20 --tgt_len 7") == narrow, "a window of 4 depends on the memory")
-    check(score("transformer_xl --window 1") != narrow, "a window of 1 scores as one of 4 does")
+    narrow = char_lm.score("transformer_xl --window 4 --mem_len 3 --tgt_len 1")
+    check(char_lm.score("transformer_xl --window 4 --mem_len 20 --tgt_len 7") == narrow, "a window of 4 depends on the memory")
+    check(char_lm.score("transformer_xl --window 1") != narrow, "a window of 1 scores as one of 4 does")
 
 
 def computes_the_same_on_one_thread():
@@ -309,8 +304,7 @@ def refuses_what_cannot_be_meant():
     for flags, expected in REFUSED_FLAGS:
         char_lm.refuses(f"train {changed(TINY, flags)} --out_dir transformer", expected)
     for command, flags in AT_LEAST_0:
-        for flag in flags.split():
-            char_lm.refuses(changed(command, f"--{flag} -1"), flag)
+        char_lm.refuses_values(command, flags, -1, "{}")
     for flag in "data=text", "val_data=text", "eval_split=0.2", "vocab=characters", "out_dir=x", "seed=1":
         char_lm.refuses(f"compare {TINY} labml:{flag}", f"labml:{flag}: --{flag.partition('=')[0]}: no such flag")
     for text, expected in [

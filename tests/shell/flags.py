@@ -81,12 +81,10 @@ def refuses_values():
     train("--model transformer --out_dir vanilla")
     char_lm.refuses_each(NO_VALUE + GIVEN_TWICE)
     for command, flags in AT_MOST:
-        for flag in flags.split():
-            char_lm.refuses(changed(command, f"--{flag} {MOST}"), f"--{flag} {MOST}, expected at most ")
+        char_lm.refuses_values(command, flags, MOST, f"--{{}} {MOST}, expected at most ")
     char_lm.refuses(f"context run --lengths {MOST}", f"--lengths: {MOST}, expected at most ")
     for command, flags in FINITE:
-        for flag in flags.split():
-            char_lm.refuses(f"{command} --{flag} inf", f"--{flag} inf, expected ")
+        char_lm.refuses_values(command, flags, "inf", "--{} inf, expected ")
 
 
 def takes_values():
@@ -132,10 +130,7 @@ def refuses_what_a_checkpoint_says():
 
 
 def names_runs():
-    def score(run):
-        return char_lm.runs(f"eval {run}").splitlines()[:4]
-
-    check(score("run/best.safetensors") == score("run"), "another score of the same checkpoint")
+    check(char_lm.score("run/best.safetensors") == char_lm.score("run"), "another score of the same checkpoint")
     char_lm.runs("inspect run/last.safetensors", "^run/last.safetensors$")
     char_lm.runs("inspect run/last.safetensors --checkpoint last")
     char_lm.runs("train --init_from run --data text --max_iters 0 --out_dir tuned")
