@@ -136,27 +136,32 @@ class Program:
         done = subprocess.run(self.words(command), capture_output=True, **surroundings)
         return Ended(done.returncode, done.stdout, done.stderr)
 
-    def runs(self, command, *expected, stdin=""):
+    def runs(self, command, *expected, **surroundings):
         """It succeeds without a word on standard error, and some line of its output matches each regular expression
         that is expected. Returns the output."""
-        done = self.run(command, stdin)
+        done = self.run(command, **surroundings)
         check(done.status == 0, f"{self.name} {command}: status {done.status}: {done.errors}")
         check(done.errors == "", f"{self.name} {command}: errors: {done.errors}")
         for line in expected:
             check(re.search(line, done.output, re.MULTILINE), f"{self.name} {command}: no line '{line}' in: {done.output}")
         return done.output
 
-    def refuses(self, command, *expected, stdin="", status=2):
-        """It ends with this status and one line, which has all texts in it that are expected, prints nothing else, and
-        changes no file."""
+    def fails(self, command, *expected, status=1, **surroundings):
+        """It ends with this status and one line of error, which has all texts in it that are expected, and changes no
+        file. Returns how it ended."""
         before = all_files()
-        done = self.run(command, stdin)
+        done = self.run(command, **surroundings)
         check(done.status == status, f"{self.name} {command}: status {done.status}, expected {status}")
         check(done.errors.count("\n") == 1, f"{self.name} {command}: not one line: {done.errors}")
         for text in expected:
             check(text in done.errors, f"{self.name} {command}: no '{text}' in: {done.errors}")
-        check(done.output == "", f"{self.name} {command}: output: {done.output}")
         check(all_files() == before, f"{self.name} {command}: a file changed")
+        return done
+
+    def refuses(self, command, *expected, **surroundings):
+        """It fails with status 2, before it has printed anything."""
+        done = self.fails(command, *expected, status=2, **surroundings)
+        check(done.output == "", f"{self.name} {command}: output: {done.output}")
 
     def refuses_each(self, cases):
         """Refuses each command with the text beside it."""
