@@ -4,6 +4,7 @@ writes or refuses. It goes on after what has failed, and counts what it has chec
 import os
 import re
 import shlex
+import signal
 import stat
 import subprocess
 import sys
@@ -19,6 +20,9 @@ TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 # The greatest number that 64 bits hold.
 MOST = 9223372036854775807
+
+# Nothing is read-only for root, but for a user without a name it is.
+NOBODY = {} if os.getuid() else {"user": 65534, "group": 65534, "extra_groups": []}
 
 checks = failures = 0
 
@@ -109,12 +113,56 @@ def changed(flags, changes):
 
 
 class Ended:
-    """What a program left: its status, and what it said."""
+    """What a program left: its status as a shell has it, and what it said."""
 
     def __init__(self, status, output, errors):
-        self.status = status
+        self.status = status if status >= 0 else 128 - status
         self.output = as_text(output)
         self.errors = as_text(errors)
+
+
+class Started:
+    """A program that runs beside the test in a folder, where files have what it says, and may be stopped by signals."""
+
+    def __init__(self, words, folder, **surroundings):
+        self.files = [f"{folder}/output", f"{folder}/errors"]
+        with open(self.files[0], "wb") as output, open(self.files[1], "wb") as errors:
+            self.process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
+                                            preexec_fn=default_signals, **surroundings)
+
+    def awaits(self, condition):
+        """Waits until it holds. False if the program has ended before, or done nothing for ten minutes."""
+        idle, taken = 0, None
+        while not condition():
+            if self.process.poll() is not None:
+                return condition()
+            before, taken = taken, self.cpu_time()
+            idle = idle + 1 if taken == before else 0
+            if idle > 30000:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def cpu_time(self):
+        """In hundredths of a second, with that of processes that it has waited for; of one that has ended 0."""
+        try:
+            fields = read(f"/proc/{self.process.pid}/stat").rpartition(")")[2].split()
+        except OSError:
+            return 0
+        return sum(map(int, fields[11:15]))
+
+    def end(self, number=None):
+        """Waits for it, after this signal, and returns how it ended."""
+        if number:
+            self.process.send_signal(number)
+        status = self.process.wait()
+        return Ended(status, *(as_bytes(read(file)) for file in self.files))
+
+
+def default_signals():
+    """Lets a program take the signals that are ignored in the background of a shell."""
+    for number in "INT", "TERM", "HUP", "USR1", "XCPU":
+        signal.signal(getattr(signal, f"SIG{number}"), signal.SIG_DFL)
 
 
 class Program:
@@ -126,6 +174,13 @@ class Program:
 
     def words(self, command):
         return [self.path, *shlex.split(command)]
+
+    def is_for(self, user):
+        """Whether that user may run it."""
+        return subprocess.run(["test", "-x", self.path], **user).returncode == 0
+
+    def start(self, command, folder=".", **surroundings):
+        return Started(self.words(command), folder, **surroundings)
 
     def run(self, command, stdin="", **surroundings):
         """Does it, whatever comes of it. Standard input is a text or an open file."""
@@ -146,15 +201,19 @@ class Program:
             check(re.search(line, done.output, re.MULTILINE), f"{self.name} {command}: no line '{line}' in: {done.output}")
         return done.output
 
-    def fails(self, command, *expected, status=1, **surroundings):
-        """It ends with this status and one line of error, which has all texts in it that are expected, and changes no
-        file. Returns how it ended."""
-        before = all_files()
+    def ends(self, command, status, *expected, **surroundings):
+        """It ends with this status and one line of error, which has all texts in it that are expected. Returns how."""
         done = self.run(command, **surroundings)
-        check(done.status == status, f"{self.name} {command}: status {done.status}, expected {status}")
+        check(done.status == status, f"{self.name} {command}: status {done.status}, expected {status}: {done.errors}")
         check(done.errors.count("\n") == 1, f"{self.name} {command}: not one line: {done.errors}")
         for text in expected:
             check(text in done.errors, f"{self.name} {command}: no '{text}' in: {done.errors}")
+        return done
+
+    def fails(self, command, *expected, status=1, **surroundings):
+        """It ends so, and changes no file."""
+        before = all_files()
+        done = self.ends(command, status, *expected, **surroundings)
         check(all_files() == before, f"{self.name} {command}: a file changed")
         return done
 
