@@ -1,6 +1,7 @@
 """Reads, changes and writes checkpoints in the safetensors format."""
 
 import json
+import os
 import struct
 
 
@@ -69,3 +70,17 @@ def leave_out_vocabulary(source, target):
     for name in "vocabulary", "training":
         del facts[name]
     write_checkpoint(target, facts, tensors)
+
+
+def broken_copies(source, changes):
+    """Writes the checkpoint into the folder `broken`, broken in every way, one after the other."""
+    with open(source, "rb") as file:
+        whole = file.read()
+    os.mkdir("broken")
+    changes = [*changes, (rb'\"n_head\":2', rb'\"n_head\":3')]
+    assert all(before in whole for before, _ in changes), changes
+    for content in [*(whole[:size] for size in (0, 7, 100, 2000)), whole + b"\n",
+                    *(whole.replace(*change) for change in changes)]:
+        with open("broken/best.safetensors", "wb") as file:
+            file.write(content)
+        yield
