@@ -17,11 +17,17 @@ def read_checkpoint(path):
 
 
 def write_checkpoint(path, facts, tensors):
-    header, data = {"__metadata__": facts}, b""
+    header, data = laid_out(tensors)
+    write_safetensors(path, {"__metadata__": facts, **header}, data)
+
+
+def laid_out(tensors):
+    """Returns the header without metadata, and the data."""
+    header, data = {}, b""
     for name, (dtype, shape, values) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
         data += values
-    write_safetensors(path, header, data)
+    return header, data
 
 
 def write_safetensors(path, header, data):
