@@ -22,7 +22,8 @@ done
 "$char_lm" report transformer_xl transformer labml local_rnn --tokens 20 --out pages/several.html
 "$char_lm" report transformer_xl --tokens 20 --out pages/one.html
 # A model's file without vocabulary and metrics.
-python3 "$tests/support/without_vocabulary.py" transformer_xl/best.safetensors own.safetensors
+PYTHONPATH=$tests/shell PYTHONDONTWRITEBYTECODE=1 python3 -c \
+  'import checkpoints; checkpoints.leave_out_vocabulary("transformer_xl/best.safetensors", "own.safetensors")'
 "$char_lm" report transformer_xl own.safetensors --tokens 20 --out pages/own.html
 awk 'BEGIN { for (n = 0; n < 200; n++) print n "\t" n * 7 }' > pairs
 "$seq2seq" train --data pairs --n_layer 2 --n_head 2 --n_embd 16 --batch_size 8 --max_len 10 --max_iters 20 \
