@@ -1,5 +1,5 @@
-"""What the tests of programs share: a test gives a program commands in an empty folder, and says what each of them prints,
-writes or refuses. It goes on after what has failed, and counts what it has checked."""
+"""What the tests of programs share: a test gives a program commands in an empty folder, and says what each of them
+prints, writes or refuses. It goes on after what has failed, and counts what it has checked."""
 
 import os
 import re
@@ -95,6 +95,12 @@ def all_files(folder="."):
 def metrics(folder):
     """The lines of a run's metrics without its speeds."""
     return re.sub(r',"tokens_per_second[^}]*', "", read(f"{folder}/metrics.jsonl"))
+
+
+def check_report(found, file="report.html"):
+    """The report has what read_report.py finds in it by these words."""
+    reader = [sys.executable, f"{TESTS}/examples/apps/runs/read_report.py", file, *found.split()]
+    check(subprocess.run(reader).returncode == 0, f"the report {file}: {found}")
 
 
 # --- Commands.
@@ -198,7 +204,8 @@ class Program:
         check(done.status == 0, f"{self.name} {command}: status {done.status}: {done.errors}")
         check(done.errors == "", f"{self.name} {command}: errors: {done.errors}")
         for line in expected:
-            check(re.search(line, done.output, re.MULTILINE), f"{self.name} {command}: no line '{line}' in: {done.output}")
+            found = re.search(line, done.output, re.MULTILINE)
+            check(found, f"{self.name} {command}: no line '{line}' in: {done.output}")
         return done.output
 
     def ends(self, command, status, *expected, **surroundings):

@@ -72,9 +72,11 @@ def samples_as_people_expect():
     check(stopped.count("ne") == 2, f"beyond its stop: {stopped}")
     greedy = char_lm.runs("generate transformer --length 20 --temperature 0")
     for same in "--top_p 1e-9", "--min_p 1":
-        check(char_lm.runs(f"generate transformer --length 20 {same} --temperature 2") == greedy, f"{same} is not greedy")
+        written = char_lm.runs(f"generate transformer --length 20 {same} --temperature 2")
+        check(written == greedy, f"{same} is not greedy")
     penalty = "--repetition_penalty 1.5 --repetition_window 8"
-    check(char_lm.runs(f"generate transformer --length 20 --temperature 0 {penalty}") != greedy, f"no effect of {penalty}")
+    written = char_lm.runs(f"generate transformer --length 20 --temperature 0 {penalty}")
+    check(written != greedy, f"no effect of {penalty}")
 
 
 # Options that make another of a model.
@@ -106,7 +108,8 @@ def turned_models():
     said = char_lm.runs("train --help")
     models = re.search(r"^  --model ([^=]*)=", said, re.MULTILINE)[1].split("|")
     options = re.search(r"^Options of some models:\n(.*?)^$", said, re.MULTILINE | re.DOTALL)[1]
-    for flag, named, default in re.findall(r"^  --(\w+) BOOL +([a-z_, ]+): .*\(default: ([a-z]+)\)$", options, re.MULTILINE):
+    yes_or_no = r"^  --(\w+) BOOL +([a-z_, ]+): .*\(default: ([a-z]+)\)$"
+    for flag, named, default in re.findall(yes_or_no, options, re.MULTILINE):
         for model in named.replace(",", "").split():
             if model in models:
                 yield f"{model} --{flag} {'true' if default == 'false' else 'false'}"
@@ -153,7 +156,8 @@ def scores_in_other_modes():
         ("transformer", "--mode memory"),
         ("transformer_xl", "--mode memory --tgt_len 8 --mem_len 8 --ext_len 0 --clamp_len 0"),
     ]:
-        check(char_lm.score(f"{model} {own_mode}") == char_lm.score(model), f"eval {model} {own_mode} is not its own mode")
+        score = char_lm.score(model)
+        check(char_lm.score(f"{model} {own_mode}") == score, f"eval {model} {own_mode} is not its own mode")
     char_lm.runs("eval transformer --mode sliding")
     char_lm.runs("eval transformer_xl --mode chunks")
     char_lm.runs("eval transformer_xl --mem_len 32 --tgt_len 4 --ext_len 4 --clamp_len 6")
@@ -166,7 +170,8 @@ def scores_in_other_modes():
     char_lm.runs("generate any --prompt_file prompt --mem_len 10 --length 3")
     # A window sees as many tokens of memory as it needs, however the text is cut.
     narrow = char_lm.score("transformer_xl --window 4 --mem_len 3 --tgt_len 1")
-    check(char_lm.score("transformer_xl --window 4 --mem_len 20 --tgt_len 7") == narrow, "a window of 4 depends on the memory")
+    same = char_lm.score("transformer_xl --window 4 --mem_len 20 --tgt_len 7")
+    check(same == narrow, "a window of 4 depends on the memory")
     check(char_lm.score("transformer_xl --window 1") != narrow, "a window of 1 scores as one of 4 does")
 
 
@@ -222,8 +227,8 @@ REFUSED = [
     ("train --data . --out_dir transformer", ".: a folder"),
     ("train --data empty --out_dir transformer", "empty: an empty file"),
     ("train --data mark --out_dir transformer", "mark: a byte order mark without a text"),
-    ("train --data short --model transformer --out_dir transformer", "short: 5 characters to train on, too few for "),
-    ("train --data short --model transformer_xl --out_dir transformer", "short: 5 characters to train on, too few for "),
+    ("train --data short --model transformer --out_dir new", "short: 5 characters to train on, too few for "),
+    ("train --data short --model transformer_xl --out_dir new", "short: 5 characters to train on, too few for "),
     (f"train {TINY} --out_dir text", "--out_dir text: "),
     (f"train {TINY} --out_dir text/run", "--out_dir text/run: "),
 
@@ -275,7 +280,8 @@ REFUSED_FLAGS = [
     ("--n_embd 18 --n_head 4", "--n_embd 18 is not divisible by --n_head 4"),
     ("--model lstm", "--model lstm, expected transformer, "),
     ("--model transformer --mem_len 4", "--mem_len 4: this --model transformer has no memory"),
-    ("--layer_positions true --model transformer --position sinusoid", "--layer_positions: expected --position learned"),
+    ("--model transformer --position sinusoid --layer_positions true",
+     "--layer_positions: expected --position learned"),
     ("--model labml --form full", "--form: --model labml has no such option"),
     ("--model aft --form simple --max_len 8", "aft: max_len with form simple"),
     ("--position learnt", "none, rope or alibi, did you mean learned?"),
@@ -296,8 +302,8 @@ AT_LEAST_0 = [
 
 
 def refuses_what_cannot_be_meant():
-    for name, text in [("empty", ""), ("mark", "\ufeff"), ("short", "short\n"), ("line", "line"), ("unknown", "Unknown\n"),
-                       ("unknown_prompt", "line X")]:
+    for name, text in [("empty", ""), ("mark", "\ufeff"), ("short", "short\n"), ("line", "line"),
+                       ("unknown", "Unknown\n"), ("unknown_prompt", "line X")]:
         write(name, text)
     for model in "local_rnn", "r_transformer":
         train(f"--model {model} --max_iters 2 --out_dir {model}")

@@ -105,7 +105,8 @@ def plots():
     shows("young.svg", "young")
 
     xl, rope = json_of("plot xl rope")["runs"]
-    check([xl["name"], rope["name"]] == ["xl", "rope"] and xl["batches"]["steps"] == [1, 2, 3, 4], f"batches: {xl}, {rope}")
+    check([xl["name"], rope["name"]] == ["xl", "rope"], f"names: {xl}, {rope}")
+    check(xl["batches"]["steps"] == [1, 2, 3, 4], f"batches: {xl}")
     validation = rope["validation"]
     check(validation["steps"] == [2, 4] and all(loss > 0 for loss in validation["losses"]), f"validation: {validation}")
 
@@ -135,8 +136,8 @@ def plots_no_broken_metrics():
 # Flags, the number of maps, the picture, and labels of it.
 MAPS = [
     ("xl --text 'line 1\nl%`\"'", 4, "xl/attention.svg", [
-        "attention weights of xl/best.safetensors", "layer 0, head 0", "layer 1, head 1", "query", "key", "␣", "↵", "%", "`",
-        "l", "hidden"]),
+        "attention weights of xl/best.safetensors", "layer 0, head 0", "layer 1, head 1", "query", "key", "hidden", "␣",
+        "↵", "%", "`", "l"]),
     ("xl --text 'line 1' --layer 1 --head 0 --checkpoint last", 1, "one.svg",
      ["attention weights of xl/last.safetensors", "layer 1, head 0"]),
     ("aft --text 'line 1'", 2, "aft.svg", ["layer 0, mean of 16 channels", "layer 1, mean of 16 channels"]),

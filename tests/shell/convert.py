@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that char_lm, the program that the first argument names, converts a trained model to another kind that computes
-the same and trains on, and refuses what it cannot convert."""
+"""Checks that char_lm, the program that the first argument names, converts a trained model to another kind that
+computes the same and trains on, and refuses what it cannot convert."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from cases import Program, check, lines, read, run, write
 from checkpoints import change_type, read_checkpoint, weights
 
 char_lm = Program(sys.argv[1])
-TINY = """--data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --warmup_iters 2 --eval_interval 20
-    --eval_iters 2 --learning_rate 1e-2"""
+TINY = """--data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --warmup_iters 2
+    --eval_interval 20 --eval_iters 2 --learning_rate 1e-2"""
 
 
 def losses(command):
@@ -51,23 +51,26 @@ def converts():
         check(printed == f"{name}-new/best.safetensors\n{name}-new/last.safetensors\n", f"convert printed: {printed}")
         check_same(name, f"{name}-new", "chunks" if kind == "aft_full" else "memory")
         trains_on(name)
-    char_lm.runs("train --init_from thin-new --factor_rank 0 --data text --batch_size 4 --max_iters 1 --out_dir one-table")
-    char_lm.runs("inspect labml-new", r"^  mixer.max_positions +21$", r"^  mixer.window +21$", "^  projection_bias +true$")
+    char_lm.runs("train --init_from thin-new --factor_rank 0 --data text --batch_size 4 --max_iters 1 --out_dir thin-1")
+    char_lm.runs("inspect labml-new", "^  mixer.max_positions +21$", "^  mixer.window +21$",
+                 "^  projection_bias +true$")
 
 
 def check_same(one, other, memory):
-    """They give each character the same loss, in all ways to score that the kind of model has, and write the same text."""
+    """They give each character the same loss, in all ways to score that the kind of model has, and write the same
+    text."""
     for flags in ("--mode chunks", "--mode chunks --checkpoint last", f"--mode {memory} --mem_len 5",
                   f"--mode {memory} --tgt_len 1"):
         check(are_near(losses(f"{one} {flags}"), losses(f"{other} {flags}")), f"{one} and {other} differ with {flags}")
     check(char_lm.score(one) == char_lm.score(other), f"{other} is scored otherwise")
-    text, other_text = (char_lm.runs(f"generate {name} --prompt 'line ' --length 100 --temperature 0") for name in (one, other))
+    text, other_text = (
+        char_lm.runs(f"generate {name} --prompt 'line ' --length 100 --temperature 0") for name in (one, other))
     check(text == other_text, f"{other} writes another text")
 
 
 def trains_on(name):
-    char_lm.runs(f"train --init_from {name}-new --data text --eval_iters 2 --batch_size 4 --eval_interval 5 --max_iters 20 "
-                 f"--learning_rate 1e-2 --out_dir {name}-on")
+    char_lm.runs(f"""train --init_from {name}-new --data text --eval_iters 2 --batch_size 4 --eval_interval 5
+        --max_iters 20 --learning_rate 1e-2 --out_dir {name}-on""")
     course = [float(loss) for loss in re.findall('"train_loss":([0-9.]+)', read(f"{name}-on/metrics.jsonl"))]
     check(course[-1] < course[0], f"{name}-on does not learn: {course}")
     char_lm.runs(f"generate {name}-on --length 5")
@@ -156,25 +159,28 @@ OTHERS = {
     "sinusoid": "music_transformer --position sinusoid",
 }
 
+TO_XL = "--to transformer_xl --out_dir new"
+
 REFUSED = [
-    ("of-simple --to transformer_xl --out_dir new",
-     "of-simple/best.safetensors: to_transformer_xl: aft, expected attention"),
-    ("of-transformer --to transformer_xl --out_dir new",
-     "of-transformer/best.safetensors: adds learned positions to its embeddings, which --model transformer_xl does not"),
-    ("of-shaw --to transformer_xl --out_dir new",
-     "of-shaw/best.safetensors: shaw_attention: has embeddings of distances for values, but transformer_xl_attention has none"),
-    ("of-r_transformer --to transformer_xl --out_dir new",
+    (f"of-simple {TO_XL}", "of-simple/best.safetensors: to_transformer_xl: aft, expected attention"),
+    (f"of-transformer {TO_XL}",
+     "of-transformer/best.safetensors: adds learned positions to its embeddings, which --model transformer_xl does "
+     "not"),
+    (f"of-shaw {TO_XL}",
+     "of-shaw/best.safetensors: shaw_attention: has embeddings of distances for values, but "
+     "transformer_xl_attention has none"),
+    (f"of-r_transformer {TO_XL}",
      "of-r_transformer/best.safetensors: to_transformer_xl: r_transformer_block, expected transformer_block"),
-    ("of-sinusoid --to transformer_xl --out_dir new",
+    (f"of-sinusoid {TO_XL}",
      "of-sinusoid/best.safetensors: adds sinusoid positions to its embeddings, which --model transformer_xl does not"),
     ("of-simple --to aft_full --out_dir new", "of-simple/best.safetensors: aft: reads texts of any length"),
-    ("of-xl --to transformer_xl --out_dir new",
+    (f"of-xl {TO_XL}",
      "of-xl/best.safetensors: transformer_xl_attention: has terms for any distance, expected a window"),
     ("labml --to transformer_xl --out_dir music-new",
      "--out_dir music-new: already holds a run, expected a new folder"),
-    ("nowhere --to transformer_xl --out_dir new", "nowhere: no such file"),
+    (f"nowhere {TO_XL}", "nowhere: no such file"),
     ("labml --to transformer_xl --out_dir text", "--out_dir text"),
-    ("empty --to transformer_xl --out_dir new", "empty: holds no checkpoint"),
+    (f"empty {TO_XL}", "empty: holds no checkpoint"),
     ("labml --to shaw --out_dir new", "--to"),
     ("labml --out_dir new", "--to"),
     ("labml --to transformer_xl", "--out_dir"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gives char_lm and seq2seq, the first two arguments, files that cannot be read or written and that are none. The third is
-failing_reads, a library that lets reads fail; what needs it is left out without."""
+"""Gives char_lm and seq2seq, the first two arguments, files that cannot be read or written and that are none. The third
+is failing_reads, a library that lets reads fail; what needs it is left out without."""
 
 import os
 import re
@@ -75,7 +75,8 @@ def says_what_cannot_be_read():
     check("standard input: " in done.errors, f"standard input: {done.errors}")
     # A system that takes no byte and says that it did.
     done = char_lm.run(f"train {TINY} --out_dir unwritten", env=preloaded(TAKES_NOTHING="1"))
-    check("cannot be written: the system takes no byte more" in done.errors, f"a system that takes no byte: {done.errors}")
+    text = "cannot be written: the system takes no byte more"
+    check(text in done.errors, f"a system that takes no byte: {done.errors}")
 
 
 def failing(file, byte):
@@ -88,7 +89,7 @@ def preloaded(**variables):
 
 def says_what_is_no_file():
     """One of the system begins with nothing readable, and a folder is none."""
-    char_lm.refuses(f"train {changed(TINY, '--data /proc/self/mem')}", "/proc/self/mem: cannot be read: Input/output error")
+    char_lm.refuses(f"train {changed(TINY, '--data /proc/self/mem')}", f"/proc/self/mem: {UNREAD}")
     char_lm.refuses(f"train {changed(TINY, '--data run')}", "run: a folder, expected a file")
     seq2seq.refuses(f"train {changed(PAIRS, '--data run')}", "run: a folder, expected a file")
     folder = os.open(".", os.O_RDONLY)

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Gives files that save(), char_lm, seq2seq and others wrote to programs that read files: char_lm, seq2seq and own_model,
-which the arguments name. What a file has decides what can be done with it, and a refusal says what the file has, what was
-needed, and what reads it."""
+"""Gives files that save(), char_lm, seq2seq and others wrote to programs that read files: char_lm, seq2seq and
+own_model, which the arguments name. What a file has decides what can be done with it, and a refusal says what the file
+has, what was needed, and what reads it."""
 
 import json
 import os
 import resource
 import struct
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from cases import TESTS, Program, check, lines, read, run, write
+from cases import Program, check, check_report, lines, read, run, write
 from checkpoints import change_type, laid_out, leave_out_vocabulary, write_checkpoint, write_safetensors
 
 char_lm, seq2seq, own_model = map(Program, sys.argv[1:4])
@@ -39,16 +38,17 @@ INSPECTED = [
         "^has  +weights, config, symbols, run$", "^validation loss  [0-9.]+ nats = [0-9.]+ bits per token$",
         "^  source_tokens +characters$"]),
     ("run/last.safetensors", ["^has  +weights, config, vocabulary, run, state to resume from$"]),
-    # Tensors alone, of types that are no floats, with a name that is a command to a terminal. Integers count in the total.
+    # Tensors alone, of types that are no floats, with a name that is a command to a terminal. Integers count in the
+    # total.
     ("tensors.safetensors", [
-        "^has  +weights$", r"^count  +\[2\]  +I64  +2  +1.5  +0.5  +2.236$", r"^.x1B\[2J  +\[\]  +F64  +1  +0.5  +0  +0.5$",
-        r"^total  +2 tensors  +3  +1.167  +0.6236  +2.291$"]),
+        "^has  +weights$", r"^count  +\[2\]  +I64  +2  +1.5  +0.5  +2.236$",
+        r"^.x1B\[2J  +\[\]  +F64  +1  +0.5  +0  +0.5$", "^total  +2 tensors  +3  +1.167  +0.6236  +2.291$"]),
 ]
 
 # The bits of each type of the format, and of one that it does not have yet; and which of them have a mean.
 BITS = {"BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
-        "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
-        "C64": 64, "F64": 64, "I64": 64, "U64": 64, "I3": 3}
+        "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32,
+        "F32": 32, "C64": 64, "F64": 64, "I64": 64, "U64": 64, "I3": 3}
 UNREAD_TYPES = "F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "C64", "I3"
 BYTE_TYPES = "BOOL", "U8", "I8"
 
@@ -159,7 +159,8 @@ def reads_other_floats():
         done = seq2seq.run(f"eval pairs-{dtype}.safetensors --beam 1")
         check(done.status == 0, f"{dtype}: {done.errors}")
     change_type("run/best.safetensors", "run-F8_E4M3.safetensors", "F8_E4M3")
-    char_lm.refuses("eval run-F8_E4M3.safetensors --data text", "run-F8_E4M3.safetensors: tensor ", "F8_E4M3, expected F32")
+    char_lm.refuses("eval run-F8_E4M3.safetensors --data text", "run-F8_E4M3.safetensors: tensor ",
+                    "F8_E4M3, expected F32")
 
 
 # --- report gives what can be given.
@@ -167,27 +168,24 @@ def reads_other_floats():
 
 def reports():
     leave_out_vocabulary("run/best.safetensors", "language_model.safetensors")
-    check_report("run own --tokens 20", "runs=run,own nothing=5 attention=1 training sample distances context")
+    char_lm.runs("report run own --tokens 20")
+    check_report("runs=run,own nothing=5 attention=1 training sample distances context")
     # A LanguageModel's file says what it has learned about distances, too.
-    check_report("run language_model.safetensors --tokens 20", "runs=run,language_model nothing=4 distances")
+    char_lm.runs("report run language_model.safetensors --tokens 20")
+    check_report("runs=run,language_model nothing=4 distances")
     # A curve of losses, if the program writes one beside its file.
     write("own/metrics.jsonl", '{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 1.5, "validation_loss": 2}\n')
-    check_report("own/model.safetensors", "runs=model nothing=4 training")
+    char_lm.runs("report own/model.safetensors")
+    check_report("runs=model nothing=4 training")
     char_lm.runs("plot own", "^wrote loss.svg$|^wrote own/")
-
-
-def check_report(runs, found):
-    char_lm.runs(f"report {runs}")
-    reader = [f"{TESTS}/examples/apps/runs/read_report.py", "report.html", *found.split()]
-    check(subprocess.run([sys.executable, *reader]).returncode == 0, f"the report of {runs}")
 
 
 # --- Each refusal names what the file has, what was needed, and what reads it.
 
-HAS_OWN = ("own/model.safetensors: has a model's weights, config and run, but no vocabulary (shiftgrad-model-1); read it "
-           "with load() or char_lm inspect and report, expected the format")
-HAS_PAIRS = ("pairs/best.safetensors: has an encoder-decoder's weights, config, symbols and run (shiftgrad-seq2seq-1); read "
-             "it with seq2seq or char_lm inspect, expected the format")
+HAS_OWN = ("own/model.safetensors: has a model's weights, config and run, but no vocabulary (shiftgrad-model-1); read "
+           "it with load() or char_lm inspect and report, expected the format")
+HAS_PAIRS = ("pairs/best.safetensors: has an encoder-decoder's weights, config, symbols and run (shiftgrad-seq2seq-1); "
+             "read it with seq2seq or char_lm inspect, expected the format")
 CHAR_LM_NEEDS = "shiftgrad-1: a language model's weights, config, vocabulary and run"
 
 REFUSED = [
@@ -216,4 +214,5 @@ def refuses():
         check(text in done.errors, f"no '{text}' in: {done.errors}")
 
 
-run(write_files, inspects, inspects_every_type, reads_large_files, says_what_is_lacking, reads_other_floats, reports, refuses)
+run(write_files, inspects, inspects_every_type, reads_large_files, says_what_is_lacking, reads_other_floats, reports,
+    refuses)

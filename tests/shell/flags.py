@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What char_lm, the program that the first argument names, says of flags and names that cannot be meant, whether they were
-typed or stand in a checkpoint; and what of a checkpoint may reach a terminal."""
+"""What char_lm, the program that the first argument names, says of flags and names that cannot be meant, whether they
+were typed or stand in a checkpoint; and what of a checkpoint may reach a terminal."""
 
 import os
 import re
@@ -298,5 +298,5 @@ def keeps_terminals_quiet():
 
 
 run(refuses_values, takes_values, refuses_what_a_checkpoint_says, names_runs, says_where_pictures_are,
-    says_what_was_scored, ends_with_what_comes_next, names_texts_that_are_too_short, leads_to_its_own_names, groups_flags,
-    says_where_compared_runs_are, keeps_terminals_quiet)
+    says_what_was_scored, ends_with_what_comes_next, names_texts_that_are_too_short, leads_to_its_own_names,
+    groups_flags, says_where_compared_runs_are, keeps_terminals_quiet)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gives char_lm, seq2seq and show_layer, the programs that the arguments name, names and texts of any bytes: files, folders
-and characters that are not UTF-8, links to nothing, and - for a file."""
+"""Gives char_lm, seq2seq and show_layer, the programs that the arguments name, names and texts of any bytes: files,
+folders and characters that are not UTF-8, links to nothing, and - for a file."""
 
 import json
 import os
@@ -155,8 +155,12 @@ def says_why_a_picture_cannot_be_written():
 # --- Many lines end with CR LF, which a terminal shows as ends of lines.
 
 
+def on_terminal(command):
+    return subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, stdin=subprocess.DEVNULL)
+
+
 def ends_lines_on_a_terminal():
-    if subprocess.run(["script", "-qec", "true", "/dev/null"], capture_output=True, stdin=subprocess.DEVNULL).returncode:
+    if on_terminal("true").returncode:
         return
     write("crlf", TEXT.replace("\n", "\r\n"))
     char_lm.runs(f"train {TINY} --data crlf --out_dir crlf_run")
@@ -164,8 +168,7 @@ def ends_lines_on_a_terminal():
     write("prompt", prompt)
     generate = "generate crlf_run --prompt_file prompt --length 0"
     write("command", shlex.join(char_lm.words(generate)))
-    seen = subprocess.run(["script", "-qec", "sh command 2> errors", "/dev/null"], capture_output=True,
-                          stdin=subprocess.DEVNULL).stdout
+    seen = on_terminal("sh command 2> errors").stdout
     check(seen.replace(b"\r", b"") == as_bytes("café 1\ncafé 4\n\n"), f"on a terminal: {seen}")
     piped = char_lm.runs(generate)
     check(piped == f"{prompt}\n", f"through a pipe: {piped!r}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Interrupts trainings by char_lm, the program that the first argument names, in every way there is, and lets them go on:
-at the end, each has to have the same bytes as one that was left alone."""
+"""Interrupts trainings by char_lm, the program that the first argument names, in every way there is, and lets them go
+on: at the end, each has to have the same bytes as one that was left alone."""
 
 import os
 import random
@@ -181,7 +181,7 @@ def await_file(training, file):
 
 def ends_at_once_at_a_second_signal():
     """It does not wait for the step, which takes seconds."""
-    training = start("impatient", f"--data {os.path.abspath('text')} --model transformer --n_embd 256 --batch_size 128 --warmup_iters 0")
+    training = start("impatient", "--data ../text --model transformer --n_embd 256 --batch_size 128 --warmup_iters 0")
     await_file(training, "impatient/out/last.safetensors")
     training.process.send_signal(signal.SIGTERM)
     training.awaits(lambda: not is_pending(signal.SIGTERM, training.process.pid))

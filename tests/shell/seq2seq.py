@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from cases import MOST, TESTS, Program, changed, check, metrics, read, run, write
+from cases import MOST, Program, changed, check, check_report, metrics, read, run, write
 from checkpoints import broken_copies, change_flags, read_checkpoint, weights
 
 seq2seq = Program(sys.argv[1])
@@ -40,13 +40,15 @@ def trains_and_scores():
           r"^transformer to transformer with [0-9]+ parameters, on .*: 285 pairs to train on, 15 to",
           r"^step 10/20  loss [0-9.]+  [0-9.]+k tokens/s  ETA 0:",
           r"^step 20  train loss [0-9.]+  validation loss [0-9.]+ nats per token")
-    check(sorted(os.listdir("run")) == ["best.safetensors", "last.safetensors", "metrics.jsonl"], f"{os.listdir('run')}")
+    files = sorted(os.listdir("run"))
+    check(files == ["best.safetensors", "last.safetensors", "metrics.jsonl"], f"files: {files}")
     check(read("run/metrics.jsonl").count("gradient_norm") == 20, "metrics")
     seq2seq.runs("eval run --predictions predictions", r"^[0-9.]+ % of the targets exact$",
                  r"^[0-9.]+ % sequence error rate$", r"^[0-9.]+ % token error rate$", r"^15 sources$")
     predictions = [row.split("\t") for row in read("predictions").splitlines()]
     check(len(predictions) == 15, f"predictions: {predictions}")
-    check([f"{row[0]}\t{row[2]}\n" for row in predictions] == ROWS[-15:], f"other pairs than those held back: {predictions}")
+    asked = [f"{row[0]}\t{row[2]}\n" for row in predictions]
+    check(asked == ROWS[-15:], f"other pairs than those held back: {asked}")
     seq2seq.runs("eval run --data pairs.tsv --checkpoint last --beam 1 --batch_size 7", "^300 sources$")
 
 
@@ -76,7 +78,8 @@ def answers_before_the_next_line():
 
 def says_which_lines_it_cannot_read():
     unknown = "7\nxyz!\n8\n"
-    done = seq2seq.fails("translate run", 'standard input: line 2: the model does not know the character "x"', stdin=unknown)
+    text = 'standard input: line 2: the model does not know the character "x"'
+    done = seq2seq.fails("translate run", text, stdin=unknown)
     check(done.output.count("\n") == 1, f"before an unknown character: {done.output}")
     done = seq2seq.run("translate run --skip_bad_rows", unknown)
     answers = done.output.split("\n")
@@ -101,7 +104,8 @@ def trains_every_model():
     kinds = seq2seq.run("train --encoder ?").errors.partition("expected ")[2].replace(" or ", ", ").strip().split(", ")
     check(len(kinds) > 5, f"kinds of encoders: {kinds}")
     for model in [f"--encoder {kind} --decoder {kind}" for kind in kinds] + MODELS.strip().splitlines():
-        train(f"--data words.tsv --max_iters 2 --out_dir any --overwrite --source_tokens words --target_tokens words {model}")
+        train(f"""--data words.tsv --max_iters 2 --out_dir any --overwrite --source_tokens words --target_tokens words
+            {model}""")
         seq2seq.runs("eval any --beam 2 --max_length 8")
 
 
@@ -114,8 +118,8 @@ def goes_on_with_the_same_bits():
     train("--data pairs.tsv --max_iters 10 --lr_decay_iters 20 --out_dir halves")
     seq2seq.runs("train --resume --max_iters 20 --out_dir halves --threads 1")
     train("--data pairs.tsv --lr_decay_iters 20 --out_dir whole")
-    halves, whole = ((translate(f"{name} --checkpoint last --temperature 1"), metrics(name)) for name in ("halves", "whole"))
-    check(halves == whole, "a resumed run differs")
+    for left in metrics, lambda name: translate(f"{name} --checkpoint last --temperature 1"):
+        check(left("halves") == left("whole"), "a resumed run differs")
 
 
 def reads_flags_from_a_file():
@@ -141,7 +145,8 @@ def begins_with_other_weights():
           "other weights than those to begin with")
     train(f"{start} --data other.tsv --max_iters 30 --dropout 0.3 --out_dir tuned --overwrite")
     check('"step":30,' in read("tuned/metrics.jsonl"), "no training after --init_from")
-    seq2seq.refuses(f"train {start} {TINY} --data foreign.tsv --out_dir any", 'the model does not know the character "x"',
+    seq2seq.refuses(f"train {start} {TINY} --data foreign.tsv --out_dir any",
+                    'the model does not know the character "x"',
                     "; --add_symbols gives new symbols rows of their own\n")
     seq2seq.refuses_each([
         ("train --data foreign.tsv --add_symbols --out_dir none", "--add_symbols: expected --init_from"),
@@ -229,15 +234,13 @@ def takes_names_and_words_as_they_are():
 
 
 def reports():
-    """A report has what read_report.py finds in it."""
     for command, found in [
         ("report run percent", "runs=run,percent training attention=4 nothing=0"),
         ("report run --source 1f7", "runs=run attention=1"),
         ("report run --source unknown~", "runs=run nothing=1"),
     ]:
         seq2seq.runs(f"{command} --out report.html", "^wrote report.html$")
-        reader = [f"{TESTS}/examples/apps/runs/read_report.py", "report.html", *found.split()]
-        check(subprocess.run([sys.executable, *reader]).returncode == 0, f"the report: {command}")
+        check_report(found)
 
 
 def helps():
@@ -262,7 +265,8 @@ REFUSED = [
     ("train --share_embedding true --target_tokens words --out_dir run", "--share_embedding"),
     (f"train {TINY} --data pairs.tsv --label_smoothing 1 --out_dir run", "label_smoothing 1"),
     ("train --resume --out_dir run --n_layer 2", "--n_layer 2: must stay 1, as in run/last.safetensors"),
-    ("train --resume --out_dir run --max_iters 5", "--max_iters 5: the run in run/last.safetensors is already at step 20"),
+    ("train --resume --out_dir run --max_iters 5",
+     "--max_iters 5: the run in run/last.safetensors is already at step 20"),
     ("train --resume --out_dir run --data sorted.tsv", "tokens and lengths, the run's had"),
     ("train --resume --out_dir nowhere", "nowhere/last.safetensors: no such file"),
     ("eval run --checkpoint first", "--checkpoint first"),
