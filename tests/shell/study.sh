@@ -53,7 +53,7 @@ draws() {
   case $drawing in *"$2"*) ;; *) echo "$1 draws $drawing, expected $2"; exit 1 ;; esac
 }
 draws '{"do": "draw", "chart": {"curves": [{"name": "a", "xs": [1, 2, 3], "ys": [2, null, 4]}]}}' \
-  'data-name="a" d="M1 -2M3 -4"'
+  'data-name="a" d="M0 954.5M1000 45.5"'
 draws '{"do": "draw", "map": {"values": [[1, null], [-0.25, 0]]}}' '<path stroke="#ef9d3c" data-share="-0.5" d="M0 1h1"/>'
 
 # views_of TENSOR STEPS: of a tensor, by operations. The gradient of each result is asked for.

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "fixed.h"
 
 namespace common {
 
+using nlohmann::json;
 using shiftgrad::text;
 
 namespace {
@@ -39,35 +42,34 @@ int x_digits(double value) {
 
 std::string x_text(double value) { return significant(value, x_digits(value)); }
 
-/// A map from the values of an axis to shares of its length, and to coordinates. These are the
-/// values, or their logarithms. A browser keeps seven digits of a coordinate, and draws no
-/// curve that is lower than 1e-6, so where values differ by little, or are huge or tiny,
-/// coordinates count from `origin` in units of `unit`.
+/// Returns a number of at most so many digits.
+json rounded(double value, int digits) {
+  double kept = bounded(std::strtod(significant(value, digits).c_str(), nullptr));
+  bool is_whole = kept == std::floor(kept) && std::abs(kept) < 1e15;
+  return is_whole ? json(static_cast<int64_t>(kept)) : json(kept);
+}
+
+/// A map from the values of an axis, or their logarithms, to shares of its length. It halves
+/// places, since all of a range may be more than a double can hold.
 struct Scale {
   double low, high;
   bool logarithmic = false;
-  double origin = 0, unit = 1;
-
-  Scale(double from, double to, bool log = false) : low(from), high(to), logarithmic(log) {
-    constexpr double most_ranges = 100;
-    // Half of the range, since all of it may be more than a double can hold.
-    double half = place(high) / 2 - place(low) / 2;
-    if (half < 5e-6 || half > 5e8) unit = std::pow(10, std::floor(std::log10(half)));
-    if (reach() / most_ranges > 2 * half) origin = place(low);
-  }
 
   double place(double value) const {
-    return logarithmic ? std::log(std::max(value, smallest)) : value;
+    return (logarithmic ? std::log(std::max(bounded(value), smallest)) : bounded(value)) / 2;
   }
-  double coordinate(double value) const { return (place(bounded(value)) - origin) / unit; }
-  double range() const { return coordinate(high) - coordinate(low); }
-  double share(double value) const { return (coordinate(value) - coordinate(low)) / range(); }
+  double share(double value) const {
+    return (place(value) - place(low)) / (place(high) - place(low));
+  }
   bool has(double value) const {
     return std::isfinite(value) && std::abs(share(value) - 0.5) < 0.5 + 1e-9;
   }
   /// The largest of its values, without their signs.
-  double reach() const { return std::max(std::abs(place(low)), std::abs(place(high))); }
-  bool is_ordinary() const { return origin == 0 && unit == 1; }
+  double size() const { return std::max(std::abs(low), std::abs(high)); }
+  /// The digits that tell a value from another one `share` of the range away, at least `digits`.
+  int digits(int digits, double share) const {
+    return digits_for(digits, size() / 2, (high / 2 - low / 2) * share);
+  }
 };
 
 /// Returns multiples of 1, 2 or 5 times a power of ten, at most `most` of them.
@@ -127,9 +129,12 @@ Scale scale_of(const Axis& axis, const Chart& chart, double Point::*coordinate) 
   return {bounded(low - room), bounded(high + room)};
 }
 
-bool is_drawn(const Chart& chart, const Point& point) {
+bool is_seen(const Chart& chart, const Point& point) {
   return can_show(chart.x, point.x) && can_show(chart.y, point.y);
 }
+
+/// The width and the height of the plane, as the coordinates of its curves count them.
+constexpr double plane = 1000;
 
 /// One chart. The plane's places are in percent; around it there is room for texts, in pixels.
 class Panel {
@@ -157,8 +162,9 @@ class Panel {
             .left = left,
             .right = right,
             .title = chart_.title,
-            .content = text("<svg class=\"plane\" y=\"", top, "\" width=\"100%\" height=\"",
-                            size_.height, "\">\n", svg_.content, "</svg>\n"),
+            .content = text("<metadata>", metadata(), "</metadata>\n<svg class=\"plane\" y=\"", top,
+                            "\" width=\"100%\" height=\"", size_.height, "\">\n", svg_.content,
+                            "</svg>\n"),
             .label = sentence_of(chart_),
             .legend = legend(),
             .attributes = attribute("data-x", chart_.x.title) +
@@ -218,54 +224,85 @@ class Panel {
 
   /// The curves stretch with the plane, their strokes do not.
   void add_curves() {
-    svg_.add("<svg class=\"curves\" viewBox=\"", significant(x_.coordinate(x_.low), 7), ' ',
-             significant(-y_.coordinate(y_.high), 7), ' ', significant(x_.range(), 7), ' ',
-             significant(y_.range(), 7), "\"", counted("x", x_), counted("y", y_),
-             " width=\"100%\" height=\"100%\" preserveAspectRatio=\"none\">");
-    for (const Line& line : chart_.lines) add_curve(line);
+    svg_.add("<svg class=\"curves\" viewBox=\"0 0 ", plane, ' ', plane,
+             "\" width=\"100%\" height=\"100%\" preserveAspectRatio=\"none\">");
+    for (const Line& line : chart_.lines)
+      if (is_drawn(line)) add_curve(line);
     svg_.add("</svg>");
   }
 
-  /// Returns how coordinates that are not the values themselves are counted.
-  static std::string counted(const std::string& axis, const Scale& scale) {
-    if (scale.is_ordinary()) return "";
-    return attribute("data-" + axis + "-origin", significant(scale.origin, 17)) +
-           attribute("data-" + axis + "-unit", significant(scale.unit, 15));
+  /// A name stands for its curve also where that has no points.
+  bool is_drawn(const Line& line) const { return line.named() || !pieces(line).empty(); }
+
+  static bool has_band(const Line& line) {
+    return std::ranges::any_of(line.points, [](auto& point) { return point.error > 0; });
+  }
+
+  /// Returns what a page reads of the chart, in JSON.
+  std::string metadata() const {
+    json curves = json::array();
+    for (const Line& line : chart_.lines)
+      if (is_drawn(line)) curves.push_back(numbers_of(line));
+    json all = {{"x", ends_of(x_)}, {"y", ends_of(y_)}, {"curves", curves}};
+    return xml(all.dump(-1, ' ', true, json::error_handler_t::replace));
+  }
+
+  static json ends_of(const Scale& scale) {
+    int digits = scale.digits(9, 1e-6);
+    return {rounded(scale.low, digits), rounded(scale.high, digits)};
+  }
+
+  json numbers_of(const Line& line) const {
+    int y_digits = y_.digits(size_.digits, std::pow(10, 1 - size_.digits));
+    json all = {{"xs", values(line, [](auto& at) { return rounded(at.x, x_digits(at.x)); })},
+                {"ys", values(line, [&](auto& at) { return rounded(at.y, y_digits); })}};
+    if (line.named()) all["name"] = line.name;
+    if (line.noisy) all["noisy"] = true;
+    if (has_times())
+      all["times"] =
+          values(line, [&](auto& at) { return rounded(bounded(at.time), size_.digits); });
+    if (has_band(line))
+      all["errors"] = values(line, [](auto& at) { return rounded(drawable(at.error), 3); });
+    return all;
+  }
+
+  /// Returns a value of each point of a line, and null between its pieces.
+  template <class Value>
+  json values(const Line& line, const Value& value) const {
+    json all = json::array();
+    for (const std::vector<Point>& piece : pieces(line)) {
+      if (!all.empty()) all.push_back(nullptr);
+      for (const Point& point : piece) all.push_back(value(point));
+    }
+    return all;
   }
 
   /// A curve, begun anew after each value that is not finite, on its band.
   void add_curve(const Line& line) {
-    std::string path, band, times, errors;
+    std::string path, band;
     for (const std::vector<Point>& piece : pieces(line)) {
       path += 'M' + joined(piece, [&](const Point& point) { return coordinates(point, 0); });
-      times += (times.empty() ? "" : " ") + joined(piece, [&](const Point& point) {
-                 return significant(bounded(point.time), size_.digits);
-               });
-      errors += (errors.empty() ? "" : " ") + joined(piece, [](const Point& point) {
-                  return significant(drawable(point.error), 3);
-                });
       band += 'M' + joined(piece, [&](const Point& point) { return coordinates(point, 1); }) + ' ' +
               joined({piece.rbegin(), piece.rend()},
                      [&](const Point& point) { return coordinates(point, -1); }) +
               'Z';
     }
-    if (path.empty() && !line.named()) return;
-    bool has_band = std::ranges::any_of(line.points, [](auto& point) { return point.error > 0; });
     std::string colour = colour_class(line.colour);
-    if (has_band) svg_.add("<path class=\"band ", colour, "\" d=\"", band, "\"/>");
+    if (has_band(line)) svg_.add("<path class=\"band ", colour, "\" d=\"", band, "\"/>");
     svg_.add("<path class=\"curve ", colour, line.style == LineStyle::pale ? " pale" : "",
              line.style == LineStyle::dots ? " unseen" : "",
              line.style == LineStyle::dotted ? " dotted" : "", line.noisy ? " noisy" : "", "\"",
-             line.named() ? attribute("data-name", line.name) : "",
-             has_times() ? attribute("data-times", times) : "",
-             has_band ? attribute("data-errors", errors) : "", " d=\"", path, "\"/>");
+             line.named() ? attribute("data-name", line.name) : "", " d=\"", path, "\"/>");
   }
 
   /// Returns the place of a value, or of the end of its error above or below.
   std::string coordinates(const Point& point, int side) const {
-    double x = x_.coordinate(point.x), y = y_.coordinate(point.y + side * drawable(point.error));
-    return significant(x, x_.logarithmic ? 7 : x_digits(point.x)) + ' ' +
-           significant(-y, size_.digits);
+    return coordinate(x_.share(point.x)) + ' ' +
+           coordinate(1 - y_.share(point.y + side * drawable(point.error)));
+  }
+
+  static std::string coordinate(double share) {
+    return significant(std::round(share * plane * 10) / 10, 9);
   }
 
   template <class Words>
@@ -280,7 +317,7 @@ class Panel {
     std::vector<std::vector<Point>> all;
     bool goes_on = false;
     for (const Point& point : line.points) {
-      bool finite = is_drawn(chart_, point);
+      bool finite = is_seen(chart_, point);
       if (finite && !goes_on) all.emplace_back();
       if (finite) all.back().push_back(point);
       goes_on = finite;
@@ -291,7 +328,7 @@ class Panel {
   void add_dots(const Line& line) {
     if (line.style != LineStyle::dotted && line.style != LineStyle::dots) return;
     for (const Point& point : line.points) {
-      if (!is_drawn(chart_, point)) continue;
+      if (!is_seen(chart_, point)) continue;
       std::string y = percent(1 - y_.share(point.y)), colour = colour_class(line.colour);
       if (double spread = drawable(point.spread); spread > 0) {
         auto end = [&](double x) { return percent(std::clamp(x_.share(x), 0.0, 1.0)); };
@@ -324,12 +361,12 @@ Drawing drawn(const Chart& chart, const ChartSize& size) { return Panel(chart, s
 
 std::string sentence_of(const Chart& chart) {
   Scale scale = scale_of(chart.y, chart, &Point::y);
-  int digits = digits_for(4, scale.reach(), (scale.high / 2 - scale.low / 2) / 50);
+  int digits = scale.digits(4, 0.01);
   std::string sentence;
   for (const Line& line : chart.lines) {
     std::vector<Point> drawn;
     for (const Point& point : line.points)
-      if (is_drawn(chart, point)) drawn.push_back(point);
+      if (is_seen(chart, point)) drawn.push_back(point);
     if (drawn.empty() || !line.named()) continue;
     const Point &first = drawn.front(), &last = drawn.back();
     auto value = [&](const Point& point) {

@@ -77,18 +77,17 @@ struct Chart {
 /// The size of the area that a chart's lines are drawn in.
 struct ChartSize {
   double width = 640, height = 380;
-  /// The digits of a coordinate.
+  /// The digits of a value in the metadata.
   int digits = 5;
 };
 
 /// The size in pages, whose width differs: ticks have room on a phone. A page also shows parts of a
-/// chart, so its curves need more digits.
+/// chart, so its values need more digits.
 constexpr ChartSize chart_in_page{260, 230, 7};
 
-/// Draws a chart. A curve's path has its values as coordinates, with y below zero, so that a page
-/// reads them there and draws them on other axes (page/chart_view.js). Where an axis has values
-/// that hardly differ, or huge or tiny ones, .curves has the origin and the unit of its coordinates
-/// as data-x-origin, data-x-unit, data-y-origin and data-y-unit.
+/// Draws a chart. <metadata> has its numbers as JSON, so that a page draws them on other axes
+/// (page/chart_view.js): the ends of both axes, and of each curve xs and ys, times and errors where
+/// it has them, with null where it begins anew.
 Drawing drawn(const Chart& chart, const ChartSize& size);
 
 /// Returns a sentence that says where each named line begins and ends.

@@ -1,12 +1,12 @@
-// The charts of <drawn-figure>. The paths of a chart's curves have its values as coordinates, or count them from
-// data-x-origin in units of data-x-unit, so that a page reads them there, and draws the chart again by a view of it:
+// The charts of <drawn-figure>. A chart's metadata has its numbers (apps/draw/chart.h), so that a page draws it again
+// by a view of it:
 //
 //     { low, high,     the part of the x axis that shows, as values; null is all of it
 //       time,          whether times stand in the place of x
 //       log_x, log_y,  whether an axis is logarithmic
 //       smoothing }    over about how many points a noisy curve is a mean; 0 is none
 //
-// The whole chart on its own axes is what the library drew.
+// The whole chart on its own axes is what the library drew. The metadata always has the numbers of what shows.
 
 export const whole = { low: null, high: null, time: false, log_x: false, log_y: false, smoothing: 0 };
 
@@ -23,9 +23,9 @@ export function svg_element(tag, attributes, text = '') {
   return made;
 }
 
-const numbers = (text = '') => text.match(/-?\d[-+.\de]*/g)?.map(Number) ?? [];
 const percent = (share) => `${Math.round(1e4 * share) / 100}%`;
-const coordinates = (x, y) => `${Number(x.toPrecision(12))} ${Number((-y).toPrecision(9))}`;
+/// A place in the plane of curves, which is 1000 wide and high.
+const coordinates = (x, y) => `${Math.round(1e6 * x) / 1e3} ${Math.round(1e6 * (1 - y)) / 1e3}`;
 const bounded = (value) => Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
 
 /// `least` digits, and as many more as tell values of this size apart where they differ by a small part of it.
@@ -36,28 +36,21 @@ const digits_for = (least, size, difference) =>
 const are_one = (low, high) =>
   high / 2 - low / 2 <= Math.max(1e-12 * Math.max(Math.abs(low), Math.abs(high)), 1e-300);
 
-/// The part of a line between two values, linear or logarithmic. As in apps/draw/chart.cpp, coordinates of values
-/// that hardly differ, or are huge or tiny, count from `origin` in units of `unit`.
+/// The part of a line between two values, linear or logarithmic. As in apps/draw/chart.cpp, it halves places, since all
+/// of a range may be more than a number can hold.
 class Scale {
   constructor(low, high, logarithmic) {
-    this.place = logarithmic ? Math.log : Number;
-    this.value = logarithmic ? Math.exp : Number;
+    this.place = (value) => (logarithmic ? Math.log(value) : value) / 2;
+    this.value = (place) => logarithmic ? Math.exp(2 * place) : 2 * place;
     Object.assign(this, { low, high, logarithmic });
-    const half = this.place(high) / 2 - this.place(low) / 2;
-    const reach = Math.max(Math.abs(this.place(low)), Math.abs(this.place(high)));
-    this.unit = half < 5e-6 || half > 5e8 ? 10 ** Math.floor(Math.log10(half)) : 1;
-    this.origin = reach / 100 > 2 * half ? this.place(low) : 0;
   }
 
-  coordinate(value) { return (this.place(value) - this.origin) / this.unit; }
-  get range() { return this.coordinate(this.high) - this.coordinate(this.low); }
+  get range() { return this.place(this.high) - this.place(this.low); }
   get size() { return Math.max(Math.abs(this.low), Math.abs(this.high)); }
   /// The digits that show a hundredth of the range.
   get digits() { return digits_for(4, this.size, (this.high / 2 - this.low / 2) / 50); }
-  share(value) { return (this.coordinate(value) - this.coordinate(this.low)) / this.range; }
-  at(share) {
-    return bounded(this.value((this.coordinate(this.low) + share * this.range) * this.unit + this.origin));
-  }
+  share(value) { return (this.place(value) - this.place(this.low)) / this.range; }
+  at(share) { return bounded(this.value(this.place(this.low) + share * this.range)); }
   has(value) { return Math.abs(this.share(value) - 0.5) < 0.5 + 1e-6; }
 
   /// Round values that keep at least this distance, a share of the line: multiples of 1, 2 or 5 times a power of
@@ -111,24 +104,23 @@ function smoothed(points, count) {
   });
 }
 
-/// Reads a curve; x_of and y_of make values of coordinates.
-function curve_of(path, x_of, y_of) {
-  const times = numbers(path.dataset.times), errors = numbers(path.dataset.errors), points = [];
-  for (const piece of path.getAttribute('d').split('M').slice(1)) {
-    const places = numbers(piece);
-    for (let n = 0; n < places.length; n += 2) {
-      const at = points.length;
-      points.push({
-        begins: n === 0, x: x_of(places[n]), y: y_of(-places[n + 1]), time: times[at], error: errors[at] ?? 0,
-      });
-    }
-  }
-  return { name: path.dataset.name, noisy: path.classList.contains('noisy'), points };
+/// Makes points of a curve's numbers.
+function curve_of({ name, noisy, xs, ys, times, errors }) {
+  const points = xs.map((x, n) => ({
+    begins: n === 0 || xs[n - 1] === null, x, y: ys[n], time: times?.[n], error: errors?.[n] ?? 0,
+  }));
+  return { name, noisy, points: points.filter(({ x }) => x !== null) };
+}
+
+/// The numbers of points, without what a view of them does not show.
+function numbers_of({ name, points }) {
+  const values = (key) => points.flatMap((point, n) => point.begins && n > 0 ? [null, point[key]] : [point[key]]);
+  return { name, xs: values('x'), ys: values('y') };
 }
 
 /// A path through points. Where `side` is 1 or -1, along the end of their errors.
 const path_of = (points, x, y, side = 0) => points.map((point, n) => (point.begins || n === 0 ? 'M' : ' ') +
-  coordinates(x.coordinate(point.x), y.coordinate(bounded(point.y + side * point.error)))).join('');
+  coordinates(x.share(point.x), y.share(bounded(point.y + side * point.error)))).join('');
 
 function band_of(points, x, y) {
   const starts = points.flatMap(({ begins }, n) => begins || n === 0 ? [n] : []);
@@ -141,22 +133,18 @@ function band_of(points, x, y) {
 /// Reads a chart, and draws it by a view.
 export class ChartReader {
   #drawn;   // as the library drew it
-  #all;     // its curves, as it drew them
+  #numbers; // what it wrote of that
+  #all;     // its curves
   #x;       // the scales that show
   #y;
-  #x_of;    // makes a value of a coordinate, as the library counted them
-  #y_of;
   #ends;    // the least and the greatest x of the curves
   #title;
 
   constructor(svg) {
     this.svg = svg;
     this.logarithmic = svg.dataset.logarithmic !== undefined;
-    const { xOrigin = 0, xUnit = 1, yOrigin = 0, yUnit = 1 } = svg.querySelector('.curves').dataset;
-    const value = this.logarithmic ? Math.exp : Number;
-    this.#x_of = (coordinate) => value(coordinate * xUnit + Number(xOrigin));
-    this.#y_of = (coordinate) => coordinate * yUnit + Number(yOrigin);
-    this.#all = [...svg.querySelectorAll('.curve')].map((path) => curve_of(path, this.#x_of, this.#y_of));
+    this.#numbers = JSON.parse(svg.querySelector('metadata').textContent);
+    this.#all = this.#numbers.curves.map(curve_of);
     this.title = svg.dataset.x || 'x';
     this.#show_whole();
   }
@@ -175,9 +163,8 @@ export class ChartReader {
   }
 
   #show_whole() {
-    const { x, y, width, height } = this.svg.querySelector('.curves').viewBox.baseVal;
-    this.#x = new Scale(this.#x_of(x), this.#x_of(x + width), this.logarithmic);
-    this.#y = new Scale(this.#y_of(-y - height), this.#y_of(-y), false);
+    this.#x = new Scale(...this.#numbers.x, this.logarithmic);
+    this.#y = new Scale(...this.#numbers.y, false);
     this.curves = this.#all;
     this.#title = this.title;
     this.#take_places();
@@ -210,6 +197,8 @@ export class ChartReader {
       seen.flatMap((point) => [point.y - point.error, point.y + point.error]), view.log_y, room);
     this.#title = view.time ? this.svg.dataset.time : this.title;
     this.svg.classList.toggle('in-part', has_part);
+    this.svg.querySelector('metadata').textContent = JSON.stringify(
+      { x: [x.low, x.high], y: [y.low, y.high], curves: this.curves.map(numbers_of) });
     this.#draw_curves(raw, x, y);
     this.#draw_dots(x, y);
     this.#draw_ticks(x, y);
@@ -223,9 +212,6 @@ export class ChartReader {
   }
 
   #draw_curves(raw, x, y) {
-    const curves = this.svg.querySelector('.curves');
-    curves.setAttribute('viewBox', `${coordinates(x.coordinate(x.low), y.coordinate(y.high))} ${x.range} ${y.range}`);
-    Object.assign(curves.dataset, { xOrigin: x.origin, xUnit: x.unit, yOrigin: y.origin, yUnit: y.unit });
     for (const [n, path] of [...this.svg.querySelectorAll('.curve')].entries()) {
       const { points } = this.curves[n];
       if (path.previousElementSibling?.classList.contains('band'))

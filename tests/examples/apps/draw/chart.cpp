@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "tests/support/refusal.h"
 
 using namespace common;
+using nlohmann::json;
 
 namespace {
 
@@ -37,22 +39,14 @@ std::vector<std::string> all_after(const std::string& text, const std::string& b
   return found;
 }
 
-/// Returns the numbers of a text that has nothing else but blanks and M.
-std::vector<double> numbers_in(const std::string& text) {
-  std::vector<double> numbers;
-  for (size_t at = 0; at < text.size();) {
-    at = text.find_first_not_of(" M", at);
-    if (at == text.npos) break;
-    size_t end = std::min(text.find_first_of(" M", at), text.size());
-    numbers.push_back(std::stod(text.substr(at, end - at)));
-    at = end;
-  }
-  return numbers;
+/// Returns what the metadata say of a drawing.
+json numbers_of(const Drawing& drawing) {
+  return json::parse(all_after(drawing.content, "<metadata>", '<').at(0));
 }
 
-/// Returns the coordinates of a chart's only curve: x and y of each point.
-std::vector<double> path_of(const Chart& chart, const ChartSize& size = {}) {
-  return numbers_in(all_after(drawn(chart, size).content, " d=\"").at(0));
+/// Returns what they say of a chart's only curve.
+json curve_of(const Chart& chart, const ChartSize& size = {}) {
+  return numbers_of(drawn(chart, size)).at("curves").at(0);
 }
 
 /// Returns the names of the y axis's ticks.
@@ -76,19 +70,22 @@ void check_sound(const Drawing& drawing, const std::string& sentence) {
 
 }  // namespace
 
-TEST_CASE("chart: a curve's path has its values, with y below zero, in a plane around them") {
+TEST_CASE("chart: a curve has its values in the metadata, and a path in a plane around them") {
   Drawing drawing = drawn(chart_of({{1, 4}, {2, 3.5}, {3, 2}}), {200, 100});
-  CHECK(draws_chart(drawing, "viewBox=\"1 -4 2 2\""));
-  CHECK(
-      draws_chart(drawing, "<path class=\"curve c0\" data-name=\"run\" d=\"M1 -4 2 -3.5 3 -2\"/>"));
+  CHECK(numbers_of(drawing).dump() ==
+        R"({"curves":[{"name":"run","xs":[1,2,3],"ys":[4,3.5,2]}],"x":[1,3],"y":[2,4]})");
+  CHECK(draws_chart(drawing, "viewBox=\"0 0 1000 1000\""));
+  CHECK(draws_chart(drawing,
+                    "<path class=\"curve c0\" data-name=\"run\" d=\"M0 0 500 250 1000 1000\"/>"));
   CHECK(drawing.label == "run goes from 4 at 1 to 2 at 3.");
   CHECK(drawing.legend == "<span class=\"c0\">run</span> ");
 }
 
 TEST_CASE("chart: a curve begins anew after a value that is not finite") {
   double nan = std::nan("");
-  CHECK(draws_chart(drawn(chart_of({{1, 4}, {2, nan}, {3, 2}, {4, 1}}), {}),
-                    "d=\"M1 -4M3 -2 4 -1\""));
+  Chart chart = chart_of({{1, 4}, {2, nan}, {3, 2}, {4, 1}});
+  CHECK(draws_chart(drawn(chart, {}), "d=\"M0 0M666.7 666.7 1000 1000\""));
+  CHECK(curve_of(chart).dump() == R"({"name":"run","xs":[1,null,3,4],"ys":[4,null,2,1]})");
   CHECK(draws_chart(drawn(chart_of({{1, nan}}), {}), "data-name=\"run\" d=\"\"/>"));
   // Nor does its sentence speak of such values.
   CHECK(sentence_of(chart_of({{1, nan}, {2, 4}, {3, 2}, {4, nan}})) ==
@@ -110,11 +107,13 @@ TEST_CASE("chart: ten thousand steps are written out") {
   CHECK(sentence_of(chart) == "run goes from 0 at 0 to 10 at 20000.");
 }
 
-TEST_CASE("chart: a logarithmic axis has logarithms in the path, and says so") {
-  Chart chart = chart_of({{1, 1}, {8, 2}});
+TEST_CASE("chart: a logarithmic axis draws logarithms, and says so") {
+  Chart chart = chart_of({{1, 1}, {2, 2}, {4, 2}});
   chart.x.logarithmic = true;
   Drawing drawing = drawn(chart, {});
-  CHECK(draws_chart(drawing, "d=\"M0 -1 2.079442 -2\""));
+  std::string path = all_after(drawing.content, " d=\"").at(0);
+  CHECK(path.find(" 500 0 ") != std::string::npos);  // in the middle between 1 and 4
+  CHECK(numbers_of(drawing).at("curves").at(0).at("xs") == json{1, 2, 4});
   CHECK(drawing.attributes.find("data-logarithmic") != std::string::npos);
 }
 
@@ -125,28 +124,30 @@ TEST_CASE("chart: a band goes along the errors and back, apart for each piece of
                            {.x = 3, .y = std::nan("")},
                            {.x = 4, .y = 2, .error = 0.25}};
   Drawing drawing = drawn(chart, {});
+  CHECK(numbers_of(drawing).at("y") == json{1.75, 5});  // around the band
+  CHECK(numbers_of(drawing).at("curves").at(0).at("errors") == json{1, 0.5, nullptr, 0.25});
   CHECK(draws_chart(drawing,
-                    "<path class=\"band c0\" d=\"M1 -5 2 -3.5 2 -2.5 1 -3ZM4 -2.25 4 -1.75Z\"/>"));
-  CHECK(draws_chart(drawing, "data-errors=\"1 0.5 0.25\" d=\"M1 -4 2 -3M4 -2\"/>"));
-  CHECK(draws_chart(drawing, "viewBox=\"1 -5 3 3.25\""));  // around the band
+                    "<path class=\"band c0\" d=\"M0 0 333.3 461.5 333.3 769.2 0 615.4Z"
+                    "M1000 846.2 1000 1000Z\"/>"));
   CHECK(drawing.label == "run goes from 4 ± 1 at 1 to 2 ± 0.25 at 4.");
 }
 
 TEST_CASE("chart: a page has the times of a curve's points, where their axis has a title") {
   Chart chart = chart_of({});
   chart.lines[0].points = {{.x = 1, .y = 4, .time = 0.5}, {.x = 2, .y = 3, .time = 1.25}};
-  CHECK_FALSE(draws_chart(drawn(chart, {}), "data-times"));
+  CHECK_FALSE(curve_of(chart).contains("times"));
   chart.time_title = "minutes";
   chart.lines[0].noisy = true;
-  CHECK(draws_chart(drawn(chart, {}),
-                    "<path class=\"curve c0 noisy\" data-name=\"run\" "
-                    "data-times=\"0.5 1.25\" d=\"M1 -4 2 -3\"/>"));
+  CHECK(curve_of(chart).at("times") == json{0.5, 1.25});
+  CHECK(curve_of(chart).at("noisy") == true);
+  CHECK(draws_chart(drawn(chart, {}), "<path class=\"curve c0 noisy\" data-name=\"run\" "));
   CHECK(drawn(chart, {}).attributes.find(" data-time=\"minutes\"") != std::string::npos);
 }
 
 TEST_CASE("chart: pale lines have no name to read, and names are only names") {
   Chart chart = chart_of({{1, 4}, {2, 3}}, LineStyle::pale);
   CHECK_FALSE(draws_chart(drawn(chart, {}), "data-name"));
+  CHECK_FALSE(curve_of(chart).contains("name"));
   chart.lines[0].style = LineStyle::plain;
   chart.lines[0].name = "<b>\"&";
   CHECK(draws_chart(drawn(chart, {}), "data-name=\"&lt;b&gt;&quot;&amp;\""));
@@ -155,7 +156,8 @@ TEST_CASE("chart: pale lines have no name to read, and names are only names") {
 
 TEST_CASE("chart: without points there is a plane, and nothing on it") {
   CHECK(drawn({}, {}).label == "Nothing to draw.");
-  CHECK(draws_chart(drawn({}, {}), "viewBox=\"-1 -1 2 2\""));
+  CHECK(numbers_of(drawn({}, {})) ==
+        json{{"curves", json::array()}, {"x", {-1, 1}}, {"y", {-1, 1}}});
 }
 
 TEST_CASE("chart: values that hardly differ are one where no axis can tell them apart") {
@@ -163,42 +165,39 @@ TEST_CASE("chart: values that hardly differ are one where no axis can tell them 
     double next = std::nextafter(value, largest);
     Drawing drawing = drawn(chart_of({{1, value}, {2, next}}), {});
     Drawing single = drawn(chart_of({{1, value}, {2, value}}), {});
-    CHECK(all_after(drawing.content, "viewBox=\"") == all_after(single.content, "viewBox=\""));
-    std::vector<double> path = path_of(chart_of({{1, value}, {2, next}}));
-    CHECK(path[1] == path[3]);
+    CHECK(y_ticks_of(drawing) == y_ticks_of(single));
+    CHECK(all_after(drawing.content, " d=\"") == all_after(single.content, " d=\""));
   }
 }
 
-TEST_CASE("chart: coordinates tell apart what an axis does") {
-  std::vector<double> path = path_of(chart_of({{1, 1.469211}, {2, 1.469214}, {3, 1.469217}}));
-  CHECK(path == std::vector<double>{1, 0, 2, -3, 3, -6});
-  CHECK(draws_chart(drawn(chart_of({{1, 1.469211}, {3, 1.469217}}), {}),
-                    "data-y-origin=\"1.469211\" data-y-unit=\"1e-06\""));
+TEST_CASE("chart: values and coordinates tell apart what an axis does") {
+  Chart chart = chart_of({{1, 1.469211}, {2, 1.469214}, {3, 1.469217}});
+  CHECK(curve_of(chart).at("ys") == json{1.469211, 1.469214, 1.469217});
+  CHECK(draws_chart(drawn(chart, {}), "d=\"M0 1000 500 500 1000 0\""));
   CHECK(sentence_of(chart_of({{1, 1.469211}, {3, 1.469217}})) ==
         "run goes from 1.469211 at 1 to 1.469217 at 3.");
   // A slope of a millionth has no steps.
   Chart slope = chart_of({});
   for (int n = 0; n < 1000; ++n) slope.lines[0].points.push_back({double(n), 2 + 1e-6 * n});
-  path = path_of(slope);
+  json ys = curve_of(slope).at("ys");
   for (size_t n = 1; n < 1000; ++n)
-    CHECK(path[2 * n - 1] - path[2 * n + 1] == doctest::Approx(1e-6).epsilon(0.01));
+    CHECK(ys[n].get<double>() - ys[n - 1].get<double>() == doctest::Approx(1e-6).epsilon(0.1));
 }
 
 TEST_CASE("chart: each number of steps has a place of its own") {
-  CHECK(path_of(chart_of({{0, 1}, {12345678, 2}, {12345680, 3}})) ==
-        std::vector<double>{0, -1, 12345678, -2, 12345680, -3});
-  CHECK(path_of(chart_of({{12345678, 2}, {12345680, 3}})) == std::vector<double>{0, -2, 2, -3});
+  CHECK(curve_of(chart_of({{0, 1}, {12345678, 2}, {12345680, 3}})).at("xs") ==
+        json{0, 12345678, 12345680});
   CHECK(sentence_of(chart_of({{12345678, 2}, {12345680, 3}})) ==
         "run goes from 2 at 12345678 to 3 at 12345680.");
   auto far = static_cast<double>(int64_t{1} << 62);
-  std::vector<double> path = path_of(chart_of({{0, 1}, {far, 2}, {far + 4096, 3}}));
-  CHECK(path[2] < path[4]);
+  json xs = curve_of(chart_of({{0, 1}, {far, 2}, {far + 4096, 3}})).at("xs");
+  CHECK(xs[1] < xs[2]);
 }
 
 TEST_CASE("chart: a page, which shows parts of a chart, has more digits than a picture") {
   Chart chart = chart_of({{1, 1.0 / 3}, {2, 3}});
-  CHECK(path_of(chart)[1] == -0.33333);
-  CHECK(path_of(chart, chart_in_page)[1] == -0.3333333);
+  CHECK(curve_of(chart).at("ys")[0] == 0.33333);
+  CHECK(curve_of(chart, chart_in_page).at("ys")[0] == 0.3333333);
 }
 
 TEST_CASE("chart: ticks of a narrow axis far from zero have names of their own") {
@@ -210,19 +209,21 @@ TEST_CASE("chart: ticks of a narrow axis far from zero have names of their own")
 
 TEST_CASE("chart: the largest and the smallest doubles") {
   Drawing drawing = drawn(chart_of({{1, -largest}, {2, largest}}), {});
-  CHECK(draws_chart(drawing,
-                    "viewBox=\"1 -1.797693 1 3.595386\" data-y-origin=\"0\" "
-                    "data-y-unit=\"1e+308\""));
+  CHECK(numbers_of(drawing).at("y") == json{-1.79769313e308, 1.79769313e308});
+  CHECK(draws_chart(drawing, "d=\"M0 1000 1000 0\""));
   check_sound(drawing, "");
   // Denormals are too close to zero, and to each other.
-  CHECK(draws_chart(drawn(chart_of({{1, 5e-324}, {2, -1e-310}}), {}), "viewBox=\"1 -1 1 2\""));
-  CHECK(draws_chart(drawn(chart_of({{1, -0.0}, {2, 0}}), {}), "d=\"M1 0 2 0\""));
+  Drawing denormals = drawn(chart_of({{1, 5e-324}, {2, -1e-310}}), {});
+  CHECK(numbers_of(denormals).at("y") == json{-1, 1});
+  CHECK(draws_chart(denormals, "d=\"M0 500 1000 500\""));
+  CHECK(draws_chart(drawn(chart_of({{1, -0.0}, {2, 0}}), {}), "d=\"M0 500 1000 500\""));
 }
 
 TEST_CASE("chart: a logarithmic axis leaves out what has no logarithm") {
   Chart chart = chart_of({{-1, 1}, {0, 2}, {1, 3}, {8, 4}});
   chart.x.logarithmic = true;
-  CHECK(path_of(chart) == std::vector<double>{0, -3, 2.079442, -4});
+  CHECK(curve_of(chart).at("xs") == json{1, 8});
+  CHECK(curve_of(chart).at("ys") == json{3, 4});
   CHECK(sentence_of(chart) == "run goes from 3 at 1 to 4 at 8.");
 }
 

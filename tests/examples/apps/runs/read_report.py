@@ -61,21 +61,10 @@ def section(text, title):
     return page
 
 
-def paths(page, chosen):
-    """The points of each path whose attributes are chosen, as (x, y). Coordinates count from an origin in a unit."""
-    for tag, attributes, _ in page.elements:
-        if tag == "svg" and attributes.get("class") == "curves":
-            (x_origin, x_unit), (y_origin, y_unit) = (
-                (float(attributes.get(f"data-{axis}-origin", 0)), float(attributes.get(f"data-{axis}-unit", 1)))
-                for axis in "xy")
-        if tag == "path" and chosen(attributes):
-            numbers = [float(number) for number in re.findall(r"-?\d[-+.\de]*", attributes["d"])]
-            yield [(x * x_unit + x_origin, -y * y_unit + y_origin) for x, y in zip(numbers[::2], numbers[1::2])]
-
-
 def curves(page, name):
-    """The points of each curve of that name."""
-    return paths(page, lambda attributes: attributes.get("data-name") == name)
+    """The numbers of each curve of that name, in any chart."""
+    charts = [json.loads(text) for _, text in page.all("metadata")]
+    return [curve for chart in charts for curve in chart.get("curves", []) if curve.get("name") == name]
 
 
 def main():
@@ -128,7 +117,7 @@ def has_part(text, name, run):
     page = section(text, name)
     if name == "distances":
         return any(label.startswith(f"{run}, layer") for _, label in page.all("div", **{"class": "title"}))
-    return any(any(curves(page, curve)) for curve in (run, "validation", "each batch"))
+    return any(curve["xs"] for shown in (run, "validation", "each batch") for curve in curves(page, shown))
 
 
 def lines_of(metrics):
@@ -145,20 +134,18 @@ def check_losses(page, metrics):
     both texts in one chart."""
     pale = [path for path, _ in page.all("path") if "pale" in path["class"]]
     assert len(pale) == 1 and len(page.all("drawn-figure")) == 4, pale
-    pale[0]["data-name"] = "each batch"
     lines, seconds = lines_of(metrics), 0
     for line in lines:
         seconds = line["time"] = seconds + line.get("seconds", 0)
     assert seconds < 300, "the axis of times is in seconds"
-    for shown, name in (("each batch", "loss"), ("training", "train_loss"), ("validation", "validation_loss"),
+    for shown, name in ((None, "loss"), ("training", "train_loss"), ("validation", "validation_loss"),
                         ("Learning rate", "learning_rate"), ("Norm of the gradient", "gradient_norm"),
                         ("Speed", "tokens_per_second")):
-        points, = curves(page, shown)
+        curve, = curves(page, shown)
         expected = [line for line in lines if line.get(name) is not None]
-        assert [x for x, _ in points] == [line["step"] for line in expected], (points, expected)
-        assert close([y for _, y in points], [line[name] for line in expected]), (points, expected)
-        times, = [path["data-times"] for path, _ in page.all("path") if path.get("data-name") == shown]
-        assert close([float(time) for time in times.split()], [line["time"] for line in expected]), times
+        assert curve["xs"] == [line["step"] for line in expected], (curve, expected)
+        assert close(curve["ys"], [line[name] for line in expected]), (curve, expected)
+        assert close(curve["times"], [line["time"] for line in expected]), (curve, expected)
     evaluations = len([line for line in lines if line.get("validation_loss") is not None])
     assert len(page.all("circle")) == 2 * evaluations, f"not a point for each of {evaluations} evaluations of two texts"
     assert {chart["data-time"] for chart, _ in page.all("svg") if "data-time" in chart} == {"seconds"}
@@ -169,16 +156,21 @@ def check_context(page, scored, run):
     with open(scored, encoding="utf-8") as file:
         measured = json.load(file)
     found = measured["runs"][0]
-    points, = curves(page, run)
-    assert [round(2.718281828459045 ** x) for x, _ in points] == measured["lengths"], (points, measured)
-    assert close([y for _, y in points], found["bits"]), (points, found)
-    path, = [path for path, _ in page.all("path") if path.get("data-name") == run]
-    errors = [float(error) for error in path["data-errors"].split()]
-    assert all(abs(a - b) <= 6e-3 * b and b > 0 for a, b in zip(errors, found["errors"])), (errors, found)
-    band, = paths(page, lambda path: "band" in path["class"])
-    assert close([band[0][1]], [found["bits"][0] + found["errors"][0]]), (band[0], found)
+    curve, = curves(page, run)
+    assert curve["xs"] == measured["lengths"] and close(curve["ys"], found["bits"]), (curve, measured)
+    errors = zip(curve["errors"], found["errors"], strict=True)
+    assert all(abs(a - b) <= 6e-3 * b and b > 0 for a, b in errors), (curve, found)
+    check_band(page, found)
     title, = [words for _, words in page.all("div", **{"class": "title"})]
     assert title.endswith(f', over {found["characters"]} characters'), title
+
+
+def check_band(page, found):
+    """The band begins at the end of the first error, above the curve. The plane is 1000 high."""
+    low, high = next(json.loads(text)["y"] for _, text in page.all("metadata"))
+    band, = [path["d"] for path, _ in page.all("path") if "band" in path["class"]]
+    begin = high - float(band.split()[1]) / 1000 * (high - low)
+    assert close([begin], [found["bits"][0] + found["errors"][0]]), (band, found)
 
 
 def check_summary(page, metrics):
@@ -203,10 +195,14 @@ def check_shortest(text, step, best):
     sentence = f"The runs have unequal lengths. At step {step}, where the shortest ends, {best} has the lowest"
     assert any(words.startswith(sentence) for _, words in summary.all("p")), summary.all("p")
     assert ("", f"loss at step {step}") in [("", name) for _, name in summary.all("th")], summary.all("th")
-    losses = {name: next(y for x, y in reversed(next(curves(section(text, "training"), name))) if x <= int(step))
-              for _, name in summary.all("th", scope="row")}
+    training = section(text, "training")
+    losses = {name: loss_at(curves(training, name)[0], int(step)) for _, name in summary.all("th", scope="row")}
     assert min(losses, key=losses.get) == best, losses
-    assert f"step {step}: the shortest run ends" in [words for _, words in section(text, "training").all("text")], "no mark"
+    assert f"step {step}: the shortest run ends" in [words for _, words in training.all("text")], "no mark"
+
+
+def loss_at(curve, step):
+    return [y for x, y in zip(curve["xs"], curve["ys"]) if x is not None and x <= step][-1]
 
 
 def check_attention(text, count):
@@ -215,7 +211,8 @@ def check_attention(text, count):
     page = section(text, "attention")
     examples = {attributes["data-example"] for attributes, _ in page.all("div") if "data-example" in attributes}
     assert len(examples) == count, examples
-    drawings = re.findall(r"<metadata>(.*?)</metadata>(.*?)</svg>", text, re.S)
+    found = re.findall(r"<metadata>(.*?)</metadata>(.*?)</svg>", text, re.S)
+    drawings = [(metadata, drawing) for metadata, drawing in found if '"columns"' in metadata]
     assert drawings, "no map"
     hides = 'id="samples"' in text  # seq2seq's sources have no later keys
     ids = re.findall(r'<g class="cells" id="([^"]*)"', text)

@@ -16,18 +16,20 @@ const curves_of = (figure) => figure.evaluate((one) => {
   };
   const xs = ticks((text) => text.getAttribute('y') === '100%' && text.getAttribute('dy') === '18', 0);
   const ys = ticks((text) => text.getAttribute('x') === '-7', 1);
-  return [...one.querySelectorAll('[data-name]:not([d=""])')].map((path) => {
+  const paths = [...one.querySelectorAll('[data-name]:not([d=""])')];
+  const numbers = paths.length ? JSON.parse(one.querySelector('metadata').textContent) : { curves: [] };
+  const range = ([low, high], transform) => transform(high) - transform(low);
+  const named = numbers.curves.filter(({ name, xs }) => name !== undefined && xs.length);
+  return paths.map((path, n) => {
     const [x, y] = path.getAttribute('d').match(/(-?[-+.\de]+) (-?[-+.\de]+)$/).slice(1).map(Number);
     const at = new DOMPoint(x, y).matrixTransform(path.getScreenCTM());
-    const { xOrigin = 0, xUnit = 1, yOrigin = 0, yUnit = 1 } = path.ownerSVGElement.dataset;
-    const said_x = x * xUnit + Number(xOrigin), said_y = -y * yUnit + Number(yOrigin);
-    const { width, height } = path.ownerSVGElement.viewBox.baseVal;
+    const { name, xs: all_x, ys: all_y } = named[n];
+    const value = all_y.at(-1), said_x = place_x(all_x.at(-1)), said_y = place_y(value);
     return {
-      name: path.dataset.name, x: said_x, y: said_y,
+      name: name === path.dataset.name ? name : `${name} instead of ${path.dataset.name}`, x: said_x, y: said_y, value,
       seen_x: xs.length > 1 ? scale(xs.sort((a, b) => a[0] - b[0]), place_x)(at.x) : said_x,
       seen_y: ys.length > 1 ? scale(ys.sort((a, b) => a[0] - b[0]), place_y)(at.y) : said_y,
-      value: place_y === Math.log ? Math.exp(said_y) : said_y,
-      range_x: width * xUnit, range_y: height * yUnit,
+      range_x: range(numbers.x, place_x), range_y: range(numbers.y, place_y),
       stroke: getComputedStyle(path).stroke,
     };
   });

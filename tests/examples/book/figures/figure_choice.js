@@ -56,10 +56,10 @@ async function check_room(page, offend) {
 }
 
 /// What a chart shows: the ends of its x axis, or their logarithms.
-const part_of = (chart) => chart.locator('.curves').evaluate((one) => {
-  const [x, , width] = one.getAttribute('viewBox').split(' ').map(Number);
-  const { xOrigin = 0, xUnit = 1 } = one.dataset, place = (coordinate) => coordinate * xUnit + Number(xOrigin);
-  return { low: place(x), high: place(x + width) };
+const part_of = (chart) => chart.locator('.chart').evaluate((one) => {
+  const place = one.dataset.logarithmic === undefined ? Number : Math.log;
+  const [low, high] = JSON.parse(one.querySelector('metadata').textContent).x.map(place);
+  return { low, high };
 });
 
 const near = (a, b, range) => Math.abs(a - b) <= 0.01 * range;
@@ -138,8 +138,11 @@ async function check_zoom(page, section, offend) {
   await page.keyboard.press('+');
   await expects(at(0.5), at(1), 'a plus at the end');
   // The place that is read is in the middle, unless that is beyond an end.
-  const first = await chart.locator('.curve[data-name]').evaluateAll((all) =>
-    Math.min(...all.map((path) => Number(path.getAttribute('d').match(/-?\d[-+.\de]*/)[0]))));
+  const first = await chart.locator('.chart').evaluate((one) => {
+    const place = one.dataset.logarithmic === undefined ? Number : Math.log;
+    const { curves } = JSON.parse(one.querySelector('metadata').textContent);
+    return Math.min(...curves.filter(({ name }) => name !== undefined).map(({ xs }) => place(xs[0])));
+  });
   const begin = Math.min(Math.max((first - all.low) / width - 0.25, 0), 0.5);
   await page.keyboard.press('Home');
   await expects(at(begin), at(begin + 0.5), 'Home after a plus');
