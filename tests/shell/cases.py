@@ -99,7 +99,7 @@ def metrics(folder):
 
 def check_report(found, file="report.html"):
     """The report has what read_report.py finds in it by these words."""
-    reader = [sys.executable, f"{TESTS}/examples/apps/runs/read_report.py", file, *found.split()]
+    reader = [sys.executable, f"{TESTS}/examples/apps/runs/read_report.py", file, *shlex.split(found)]
     check(subprocess.run(reader).returncode == 0, f"the report {file}: {found}")
 
 
