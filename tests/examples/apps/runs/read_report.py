@@ -22,7 +22,7 @@ KEYS = {"training", "sample", "distances", "context"}
 
 
 class Page(HTMLParser):
-    """The elements of a page: (tag, attributes, text within)."""
+    """The elements of a page: (tag, attributes, pieces of the text within)."""
 
     def __init__(self):
         super().__init__()
@@ -32,24 +32,24 @@ class Page(HTMLParser):
         for name, value in attributes:
             assert name not in ("src", "srcset"), f"{tag} loads {value}"
             assert name != "href" or value.startswith(("data:", "#")), f"{tag} leads to {value}"
-        element = [tag, dict(attributes), ""]
+        element = tag, dict(attributes), []
         self.elements.append(element)
         if tag not in ("meta", "link", "input", "br"):
             self.open.append(element)
 
     def handle_startendtag(self, tag, attributes):
-        self.elements.append([tag, dict(attributes), ""])
+        self.elements.append((tag, dict(attributes), []))
 
     def handle_endtag(self, tag):
         assert self.open and self.open[-1][0] == tag, f"</{tag}> ends {self.open[-1:]}"
         self.open.pop()
 
     def handle_data(self, data):
-        for element in self.open:
-            element[2] += data
+        for _, _, pieces in self.open:
+            pieces.append(data)
 
     def all(self, tag, **wanted):
-        return [(attributes, text) for name, attributes, text in self.elements
+        return [(attributes, "".join(pieces)) for name, attributes, pieces in self.elements
                 if name == tag and all(attributes.get(key) == value for key, value in wanted.items())]
 
 
