@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Lets char_lm, the program that the first argument names, write reports of runs of all kinds, and refuse what it cannot
-report."""
+"""Lets char_lm, the program that the first argument names, write reports of runs of all kinds, and refuse what it
+cannot report."""
 
 import os
 import re
@@ -15,6 +15,8 @@ TINY = """--data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_
     --eval_interval 2 --log_interval 1"""
 SMALL = "--n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4"
 TEXT = lines(300).replace("\n", " <&></script>\n")
+FLAGS = ("data,out_dir,n_layer,n_head,n_embd,block_size,batch_size,max_iters,warmup_iters,eval_interval,"
+         "log_interval")
 PARTS = "training sample distances context"
 
 BYTES = as_text(b"bell\x07 high\xff")
@@ -43,8 +45,7 @@ def report(runs, found, out="report.html"):
 
 
 def reports_a_run():
-    report("xl --tokens 20", f"""runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl {PARTS}
-        differ=data,out_dir,n_layer,n_head,n_embd,block_size,batch_size,max_iters,warmup_iters,eval_interval,log_interval""")
+    report("xl --tokens 20", f"runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl {PARTS} differ={FLAGS}")
     first = read("report.html")
     # The same runs make the same report, and it takes the place of an old one.
     char_lm.runs("report xl --tokens 20")

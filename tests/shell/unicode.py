@@ -77,7 +77,8 @@ def refuses():
 
 def keeps_its_vocabulary():
     char_lm.runs("train --resume --out_dir characters --max_iters 6")
-    char_lm.runs("train --init_from characters/last.safetensors --data text --max_iters 2 --batch_size 4 --out_dir tuned")
+    start = "--init_from characters/last.safetensors"
+    char_lm.runs(f"train {start} --data text --max_iters 2 --batch_size 4 --out_dir tuned")
     char_lm.runs("inspect tuned", "^vocabulary +[0-9]+ characters$")
     # A checkpoint from before there was a choice has bytes.
     whole = read("bytes/best.safetensors")
