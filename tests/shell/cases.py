@@ -40,11 +40,15 @@ def run(*parts):
     """Runs the parts of a test, which are functions, one after the other in a folder that disappears, and ends."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for part in parts:
-            start = time.monotonic()
-            part()
-            print(f"{part.__name__}: {time.monotonic() - start:.1f} s", flush=True)
-        os.chdir("/")
+        try:
+            for part in parts:
+                start = time.monotonic()
+                part()
+                print(f"{part.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+        finally:
+            for process in Started.all:
+                process.kill()
+            os.chdir("/")
     print(f"{checks} checks, {failures} failed")
     sys.exit(failures > 0)
 
@@ -128,13 +132,17 @@ class Ended:
 
 
 class Started:
-    """A program that runs beside the test in a folder, where files have what it says, and may be stopped by signals."""
+    """A program that runs beside the test in a folder, where files have what it says, and may be stopped by signals.
+    None outlives the test."""
+
+    all = []
 
     def __init__(self, words, folder, **surroundings):
         self.files = [f"{folder}/output", f"{folder}/errors"]
         with open(self.files[0], "wb") as output, open(self.files[1], "wb") as errors:
             self.process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
                                             preexec_fn=default_signals, **surroundings)
+        self.all.append(self.process)
 
     def awaits(self, condition):
         """Waits until it holds. False if the program has ended before, or done nothing for ten minutes."""

@@ -240,6 +240,10 @@ def begin_with_other_weights():
         start, "other: the model does not know 5 characters: 'o', 'f', 'U', 'k', 'w'; the first is number ")
 
 
+def refuse_commands():
+    char_lm.refuses_each(REFUSED_AFTERWARDS)
+
+
 def hold_back():
     char_lm.runs("eval apart", "^399 tokens$")
     char_lm.runs("eval plain --data second --eval_split 1", "^399 tokens$")
@@ -256,5 +260,4 @@ def write_losses():
 
 run(take_their_courses, refuse_flags, read_flags_from_a_file, accumulate_what_a_large_batch_gives,
     keep_auxiliary_losses_out_of_checkpoints, score_with_tokens_fed_again, end_without_patience,
-    treat_tied_weights_alike, set_rates, begin_with_other_weights, hold_back, write_losses,
-    lambda: char_lm.refuses_each(REFUSED_AFTERWARDS))
+    treat_tied_weights_alike, set_rates, begin_with_other_weights, hold_back, write_losses, refuse_commands)
