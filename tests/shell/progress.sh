@@ -26,7 +26,7 @@ awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
 awk 'BEGIN { for (n = 0; n < 300; n++) print n "\t" n * n }' > pairs.tsv
 cut -f 1 pairs.tsv > sources
 # Enough for more than the tenth of a second after which a line is drawn again.
-awk 'BEGIN { for (n = 0; n < 1500; n++) print n "\t" n * n }' > more.tsv
+awk 'BEGIN { for (n = 0; n < 500; n++) print n "\t" n * n }' > more.tsv
 cut -f 1 more.tsv > more
 small='--n_layer 1 --n_head 2 --n_embd 16 --batch_size 4 --warmup_iters 2 --log_interval 1
   --max_iters 4'
@@ -52,7 +52,7 @@ shows "$characters" "\"\$char_lm\" compare $(echo $tiny) --overwrite --seeds 1 -
 shows 'reading the prompt, 5 characters' '"$char_lm" generate run --prompt "line " --length 3'
 shows "$bar 0/15 sources" '"$seq2seq" eval lines'
 many='--data more.tsv --batch_size 5 --beam 25'
-shows "$bar [1-9][0-9]*/1500 sources  $eta" "\"\$seq2seq\" eval lines $many"
+shows "$bar [1-9][0-9]*/500 sources  $eta" "\"\$seq2seq\" eval lines $many"
 shows '0 lines  0:00' '"$seq2seq" translate lines < sources'
 shows '[1-9][0-9]* lines  [0-9]+:[0-9]{2}' \
   '"$seq2seq" translate lines --batch_size 5 --beam 25 < more'
