@@ -21,7 +21,9 @@ std::map<std::string, StoredTensor> state_dict(const Module& module);
 
 /// Copies the values into the module's parameters, or throws and leaves all parameters as they
 /// were. The error is one line that begins with `source` and lists the names that are missing,
-/// unexpected or of another shape or type. PyTorch: module.load_state_dict(…, strict=True).
+/// unexpected or of another shape or type. Tensors of an open file (open_safetensors) are read into
+/// their places: a disk that fails meanwhile throws, too, and leaves some of them read. PyTorch:
+/// module.load_state_dict(…, strict=True).
 void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
                      const std::string& source);
 

@@ -157,7 +157,8 @@ class TrainingLoop {
   std::map<std::string, StoredTensor> saved_view();
   /// Continues from what another trainer saved; this model already has that one's weights. Throws
   /// an error that names `source`, and leaves the state as it was, when the saved state does not
-  /// fit the model and the config, or when the data differ.
+  /// fit the model and the config, or when the data differ. A disk that fails while the values are
+  /// read throws, too, and leaves some of them read.
   void resume(std::map<std::string, StoredTensor> saved, const std::string& source);
 
   /// Throws unless all peers begin with the same data, config, weights and state. Call it before

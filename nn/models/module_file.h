@@ -25,7 +25,8 @@ void save(const Module& module, const std::string& path, const std::string& conf
 /// Copies the weights in a file that `save` wrote into the module, and returns the state of its
 /// run. Throws one line that begins with the path, and leaves the module as it was, when the file
 /// is broken, was saved with another config, or has other names, shapes or types than the module's.
-/// With FloatWidth::any, floats of another width are rounded to Scalar.
+/// A disk that fails while the values are read throws, too, and leaves some of them read. With
+/// FloatWidth::any, floats of another width are rounded to Scalar.
 RunState load(Module& module, const std::string& path, const std::string& config = "{}",
               FloatWidth width = FloatWidth::same);
 
