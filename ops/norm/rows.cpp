@@ -27,7 +27,7 @@ HWY_INLINE Doubles constant(double value) { return hn::Set(Wide(), value); }
 
 HWY_INLINE double sum_of(Doubles v) { return hn::GetLane(hn::SumOfLanes(Wide(), v)); }
 
-Moments moments(const Scalar* x, int64_t C) {
+RowMoments moments(const Scalar* x, int64_t C) {
   Doubles sum = constant(0), squares = constant(0);
   for_vectors<Wide>(
       C, [&](auto access, int64_t c) HWY_ATTR { sum = hn::Add(sum, access.load(x + c)); });

@@ -15,11 +15,11 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// m and q of a row of C elements.
-struct Moments {
+struct RowMoments {
   double mean, squares;
 };
 
-extern Moments (*const moments)(const Scalar* x, int64_t C);
+extern RowMoments (*const moments)(const Scalar* x, int64_t C);
 
 /// The m, r and s of a row.
 struct NormedRow {
