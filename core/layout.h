@@ -63,7 +63,6 @@ struct Layout {
   Layout select(int64_t axis, int64_t index) const;
   /// Reverses one axis by a negative stride. PyTorch: Tensor.flip, which copies.
   Layout flip(int64_t axis) const;
-  [[deprecated("renamed flip")]] Layout reverse(int64_t axis) const { return flip(axis); }
   /// Broadcasts to `shape` by strides of 0. PyTorch: Tensor.expand.
   Layout expand(const Dims& shape) const;
   /// Reads the elements in the same row-major order under another shape; returns nothing when that

@@ -39,9 +39,5 @@ constexpr Range share{0, 1, false}, proper_share{0, 1, false, false};
 /// Returns what was expected if the value is not allowed, such as ", expected at least 1";
 /// otherwise an empty string.
 std::string range_error(double value, const Range& range);
-[[deprecated("renamed range_error")]] inline std::string complaint(double value,
-                                                                   const Range& range) {
-  return range_error(value, range);
-}
 
 }  // namespace shiftgrad

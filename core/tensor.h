@@ -97,7 +97,6 @@ class Tensor {
   /// Does that for inputs of one op. Where these are parts that make up a storage, such as the
   /// queries, keys and values of one projection, each is the first writer of its part.
   static std::vector<OpenGradient> open_gradients(const std::vector<const Tensor*>& parts);
-  [[deprecated("renamed open_gradient")]] OpenGradient gradient_sink() const;
   /// Returns a constant: these values in a Storage of their own, without a gradient.
   /// PyTorch: detach.
   Tensor detach() const;
@@ -162,9 +161,5 @@ class Frozen {
  private:
   std::shared_ptr<Storage> storage_;
 };
-
-using GradientSink [[deprecated("renamed OpenGradient")]] = OpenGradient;
-
-inline OpenGradient Tensor::gradient_sink() const { return open_gradient(); }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

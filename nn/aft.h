@@ -75,16 +75,12 @@ struct AftConfig {
   bool has_window() const { return form == AftForm::local || form == AftForm::conv; }
   /// What a model has unless told otherwise.
   static AftConfig defaults() { return {.form = AftForm::local}; }
-  [[deprecated("renamed defaults")]] static AftConfig usual() { return defaults(); }
   /// Sets what the form needs and nobody has given: a table of all positions, factorised as the
   /// paper has it, and a reach of 32 or 11.
   void fill_defaults(const SequenceLengths& lengths) {
     if (!max_len && has_table()) max_len = lengths.sequence;
     if (!factor_rank && has_table()) factor_rank = 64;
     if (!window && has_window()) window = form == AftForm::local ? 32 : 11;
-  }
-  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
-    fill_defaults(lengths);
   }
 };
 

@@ -70,7 +70,6 @@ struct Attention : Layer, Sight {
 
   /// The largest number of earlier tokens that a query can see.
   virtual int64_t attention_span() const { return farthest(unlimited); }
-  [[deprecated("renamed attention_span")]] int64_t reach() const { return attention_span(); }
 
  protected:
   /// Sets up the members. Throws an error that names `layer` when the sizes do not divide into
@@ -93,10 +92,6 @@ struct Attention : Layer, Sight {
   /// attend to, by the layer's own rules and the masks of the call.
   RelativeAttention with_mask_and_dropout(RelativeAttention terms, Context& context,
                                           int64_t first_position = 0) const;
-  [[deprecated("renamed with_mask_and_dropout")]] RelativeAttention completed(
-      RelativeAttention terms, Context& context, int64_t first_position = 0) const {
-    return with_mask_and_dropout(std::move(terms), context, first_position);
-  }
   /// Projects x [B, T, C] to q [B, H, T, D].
   Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
   /// Projects a source [B, S, C] to keys and values, without queries.

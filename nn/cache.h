@@ -37,7 +37,6 @@ struct Cache {
   /// it, as a copy does.
   int64_t owner = 0;
 };
-using State [[deprecated("renamed Cache")]] = Cache;
 
 /// A cache that is cloned by copying it. A cache of your own derives from it:
 ///
@@ -53,8 +52,6 @@ struct CacheOf : Base {
     static_cast<Own&>(*this) = static_cast<Own&&>(std::move(other));
   }
 };
-template <class Own, class Base = Cache>
-using StateOf [[deprecated("renamed CacheOf")]] = CacheOf<Own, Base>;
 
 /// A cache as a value, or none: a copy is a clone. Caches made of other caches hold them so.
 struct CacheValue : std::unique_ptr<Cache> {
@@ -71,7 +68,6 @@ struct CacheValue : std::unique_ptr<Cache> {
     return *this;
   }
 };
-using StateValue [[deprecated("renamed CacheValue")]] = CacheValue;
 
 /// The caches of a module's parts, and the number of tokens fed to it.
 struct Caches : CacheOf<Caches> {
@@ -83,7 +79,6 @@ struct Caches : CacheOf<Caches> {
   void forget_newest(int64_t count) override;
   void reorder(const std::vector<int64_t>& members) override;
 };
-using States [[deprecated("renamed Caches")]] = Caches;
 
 /// Returns the members of a batch [B, …] in this order. An undefined x stays undefined.
 Tensor members_of(const Tensor& x, const std::vector<int64_t>& members);
@@ -119,10 +114,6 @@ struct StatefulModule : Module {
     auto cache = std::make_unique<Own>(std::forward<Parts>(parts)...);
     cache->owner = identity_;
     return cache;
-  }
-  template <class Own, class... Parts>
-  [[deprecated("renamed new_cache")]] std::unique_ptr<Own> new_state(Parts&&... parts) const {
-    return new_cache<Own>(std::forward<Parts>(parts)...);
   }
 
   /// Returns step(next), where `next` is a clone of this module's own cache, and then makes the

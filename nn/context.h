@@ -38,9 +38,6 @@ struct Context {
 
   /// Whether the call is about the scores or weights of single keys, which only plain ops compute.
   bool needs_probabilities() const { return recorder || term_editor; }
-  [[deprecated("renamed needs_probabilities")]] bool looks_inside() const {
-    return needs_probabilities();
-  }
 
   /// Returns what the next dropout drops, which is nothing outside training. Throws unless
   /// 0 ≤ rate < 1, whether it trains or not.

@@ -58,10 +58,6 @@ struct Layer : StatefulModule {
   /// if it cannot see that far, and none if sums or hidden states stand for them. In a block, the
   /// limit holds for each layer that remembers.
   virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const = 0;
-  [[deprecated("renamed make_cache")]] std::unique_ptr<Cache> start(
-      int64_t limit = unlimited) const {
-    return make_cache(limit);
-  }
 
   /// Returns all terms from which `forward` computes its output for the same arguments, or none.
   /// What reads them works for any layer: tables of distances, worked examples, conversions.
@@ -70,12 +66,10 @@ struct Layer : StatefulModule {
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where
   /// positions are absolute and learned.
   virtual int64_t max_length() const { return unlimited; }
-  [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
 
   /// The largest number of tokens that one pass may see, memory included. It is bounded where a
   /// learned table has a row for each position or distance.
   virtual int64_t max_keys() const { return max_length(); }
-  [[deprecated("renamed max_keys")]] int64_t most_keys() const { return max_keys(); }
 
   /// Whether outputs may depend on later tokens. What predicts the next token must have no such
   /// layer.

@@ -33,7 +33,6 @@ struct LocalRnnConfig {
 
   /// What a model has unless told otherwise.
   static LocalRnnConfig defaults() { return {.window = 7, .cell = RecurrentCell::gru}; }
-  [[deprecated("renamed defaults")]] static LocalRnnConfig usual() { return defaults(); }
 };
 
 constexpr bool has_heads(const LocalRnnConfig&) { return false; }

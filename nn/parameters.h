@@ -42,7 +42,6 @@ struct ParameterBudget {
   /// For parts that the library does not know. They may read what they make, so it has values.
   Random random{};
 };
-using UnfilledParameters [[deprecated("renamed ParameterBudget")]] = ParameterBudget;
 
 /// What the parameters of a new module start with: values drawn with these random numbers, or none
 /// yet. A constructor that takes it takes a Random or ParameterBudget, which convert to it.
@@ -58,7 +57,6 @@ struct Init {
   /// What parameters without values are counted by, null for those with values.
   ParameterBudget* unfilled = nullptr;
 };
-using Initial [[deprecated("renamed Init")]] = Init;
 
 /// Returns a parameter drawn from the normal distribution N(0, deviation²). Throws when the
 /// deviation is less than 0 or not finite.

@@ -23,11 +23,6 @@ class Past {
   Own* cache() const {
     return cache_ ? &dynamic_cast<Own&>(*cache_) : nullptr;
   }
-  [[deprecated("renamed cache")]] Cache* state() const { return cache_; }
-  template <class Own>
-  [[deprecated("renamed cache")]] Own* state() const {
-    return cache<Own>();
-  }
 
  private:
   Tensor memory_{};

@@ -39,9 +39,6 @@ struct RelativeGlobalAttentionConfig {
   void fill_defaults(const SequenceLengths& lengths) {
     if (max_seq == 0) max_seq = lengths.distances;
   }
-  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
-    fill_defaults(lengths);
-  }
 };
 
 /// Music Transformer's attention, with an embedding of each distance.

@@ -39,15 +39,9 @@ struct RelativeMultiHeadAttentionConfig {
 
   /// What a model has unless told otherwise: tables of the size that its sequences need.
   static RelativeMultiHeadAttentionConfig defaults() { return {.max_positions = 0}; }
-  [[deprecated("renamed defaults")]] static RelativeMultiHeadAttentionConfig usual() {
-    return defaults();
-  }
   /// Sets the size of the tables to what such sequences need, if `defaults` has left it open.
   void fill_defaults(const SequenceLengths& lengths) {
     if (max_positions == 0) max_positions = lengths.distances;
-  }
-  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
-    fill_defaults(lengths);
   }
 };
 

@@ -40,7 +40,6 @@ struct ShawAttentionConfig {
 
   /// What a model has unless told otherwise.
   static ShawAttentionConfig defaults() { return {.max_distance = 16}; }
-  [[deprecated("renamed defaults")]] static ShawAttentionConfig usual() { return defaults(); }
 };
 
 /// Attention whose keys and values have an embedding of the clipped distance.

@@ -82,9 +82,6 @@ struct TransformerXLAttentionConfig {
     if (!max_positions && positions == DistancePositions::learned)
       max_positions = lengths.distances;
   }
-  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
-    fill_defaults(lengths);
-  }
 };
 
 /// Transformer-XL's attention, by content and by distance.

@@ -29,9 +29,6 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b);
 Tensor scale(const Tensor& x, Scalar factor);
 /// x + number.
 Tensor add_scalar(const Tensor& x, Scalar number);
-[[deprecated("renamed add_scalar")]] inline Tensor offset(const Tensor& x, Scalar number) {
-  return add_scalar(x, number);
-}
 
 /// x + number, which stands for a tensor full of it.
 inline Tensor operator+(const Tensor& x, Scalar number) { return add_scalar(x, number); }

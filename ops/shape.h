@@ -26,9 +26,6 @@ Tensor select(const Tensor& x, int64_t axis, int64_t index);
 
 /// Reverses one axis, as a view like the others. PyTorch: flip, which copies.
 Tensor flip(const Tensor& x, int64_t axis);
-[[deprecated("renamed flip")]] inline Tensor reverse(const Tensor& x, int64_t axis) {
-  return flip(x, axis);
-}
 
 /// Broadcasts to a shape without a copy; the gradient is summed back. PyTorch: expand.
 Tensor expand(const Tensor& x, const Dims& shape);

@@ -65,14 +65,6 @@ std::ostream& operator<<(std::ostream& out, const Rule& rule) {
 /// otherwise an empty string. `sizes` are the windows of one number, and the chunks, that are.
 std::string range_error(const Window& window, const Range& sizes);
 std::string range_error(const Chunk& chunk, const Range& sizes);
-[[deprecated("renamed range_error")]] inline std::string complaint(const Window& window,
-                                                                   const Range& sizes) {
-  return range_error(window, sizes);
-}
-[[deprecated("renamed range_error")]] inline std::string complaint(const Chunk& chunk,
-                                                                   const Range& sizes) {
-  return range_error(chunk, sizes);
-}
 
 /// What a query sees by the places of the keys: a key is visible when no rule hides it.
 struct Sight {

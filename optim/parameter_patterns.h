@@ -19,10 +19,6 @@ bool is_frozen(const std::string& name, const std::string& patterns);
 std::vector<Parameter> trainable(const std::vector<Parameter>& parameters,
                                  const std::string& patterns,
                                  const std::vector<TiedName>& tied = {});
-[[deprecated("renamed trainable")]] inline std::vector<Parameter> not_frozen(
-    const std::vector<Parameter>& parameters, const std::string& patterns) {
-  return trainable(parameters, patterns);
-}
 
 /// Returns the factor of each parameter's learning rate. It is given as `PATTERN=FACTOR`; the last
 /// pattern that matches counts, and without one the factor is 1. Throws when a factor is not

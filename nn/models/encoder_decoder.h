@@ -124,9 +124,6 @@ struct EncoderDecoder : StatefulModule {
   /// N/B consecutive rows. Rows that one source's rows continue after `reorder` attend to it as
   /// well, so a reorder to fewer rows may leave sources out.
   std::unique_ptr<Cache> make_cache(const Encoded& source) const;
-  [[deprecated("renamed make_cache")]] std::unique_ptr<Cache> start(const Encoded& source) const {
-    return make_cache(source);
-  }
   /// Returns the logits [N, T, V] for targets [N, T] after what the cache has seen, and adds them
   /// to the cache. A call that throws leaves the cache as it was. The sources' keys and values are
   /// projected once, at the first call.

@@ -79,11 +79,6 @@ bool sees_both_ways(MixerConfig config);
 
 /// Sets the sizes that such sequences need, where the config leaves them open.
 void fill_defaults(MixerConfig& config, const SequenceLengths& lengths);
-[[deprecated("renamed fill_defaults, which changes its argument")]] inline MixerConfig suited(
-    MixerConfig config, const SequenceLengths& lengths) {
-  fill_defaults(config, lengths);
-  return config;
-}
 
 /// Returns the config of the causal form of the mixer, or of its two-way form. Throws an error
 /// that names `model` if the mixer has no such form.

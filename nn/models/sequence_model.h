@@ -69,10 +69,6 @@ struct SequenceModel : StatefulModule {
   /// Returns a cache that has seen nothing and keeps at most `limit` tokens. By default it keeps
   /// the tokens themselves.
   virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const;
-  [[deprecated("renamed make_cache")]] std::unique_ptr<Cache> start(
-      int64_t limit = unlimited) const {
-    return make_cache(limit);
-  }
   /// Returns the logits [B, T, V] for tokens [B, T] after what the cache has seen, and adds them to
   /// the cache. By default it feeds the kept tokens again, with the new ones after them. It works
   /// on a clone, of which nothing is kept if it throws.
@@ -81,11 +77,9 @@ struct SequenceModel : StatefulModule {
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where
   /// positions are absolute and learned.
   virtual int64_t max_length() const { return unlimited; }
-  [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
   /// The largest number of tokens that one pass may see, memory included. It is bounded where a
   /// position or distance has a learned row of its own.
   virtual int64_t max_keys() const { return max_length(); }
-  [[deprecated("renamed max_keys")]] int64_t most_keys() const { return max_keys(); }
 
   /// Whether logits may depend on later tokens. By default, whether a layer in the model says so.
   virtual bool sees_ahead() const;

@@ -64,7 +64,6 @@ struct TokenEmbedding : Module {
 
   /// The largest number of tokens in a sequence; `unlimited` unless positions are learned.
   int64_t max_length() const { return config.max_len.value_or(unlimited); }
-  [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
 
   void visit(Visitor& visitor) const override;
 };

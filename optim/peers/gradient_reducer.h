@@ -34,6 +34,5 @@ class GradientReducer {
   std::vector<std::vector<Parameter>> buckets_;
   size_t started_ = 0;
 };
-using GradientSums [[deprecated("renamed GradientReducer")]] = GradientReducer;
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -43,7 +43,6 @@ class ProcessGroup {
  private:
   std::vector<std::vector<Scalar>> sums_;
 };
-using Peers [[deprecated("renamed ProcessGroup")]] = ProcessGroup;
 
 /// Returns the only peer, for programs without others. Each thread has sums of its own there.
 ProcessGroup& alone();
