@@ -18,6 +18,7 @@ class KeptText {
   using Widths = std::variant<Kept<int32_t>, Kept<uint16_t>, Kept<uint8_t>>;
 
  public:
+  /// No tokens.
   KeptText() = default;
   /// Views tokens that outlive this, or keeps those that would not: of uint8_t, uint16_t or
   /// int32_t.

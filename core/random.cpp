@@ -33,7 +33,7 @@ void draw_each(Random& random, std::span<double> numbers, double number_of(const
   while (!numbers.empty()) {
     std::span drawn = std::span(blocks).first(std::min(blocks.size(), numbers.size()));
     philox(random.seed, random.stream, random.counter, drawn);
-    std::ranges::transform(drawn, numbers.begin(), number_of);
+    std::transform(drawn.begin(), drawn.end(), numbers.begin(), number_of);
     random.counter += drawn.size();
     numbers = numbers.subspan(drawn.size());
   }

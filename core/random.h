@@ -47,8 +47,9 @@ struct Random {
   double uniform();
   /// Draws from the normal distribution with mean 0 and variance 1 (Box and Muller 1958).
   double normal();
-  /// Draws as many numbers as there is room for, the same ones as by calls one by one.
+  /// Draws as many as there is room for, the same numbers as by calls one by one.
   void uniform(std::span<double> numbers);
+  /// Draws as many as there is room for, the same numbers as by calls one by one.
   void normal(std::span<double> numbers);
   /// Draws evenly from 0 … n-1, without bias. Throws an Error if n is less than 1.
   int64_t below(int64_t n);

@@ -47,8 +47,8 @@ Tensor drawn_parameter(const Dims& shape, Init values, auto draw, auto of) {
     Random random = *values.random;
     random.counter += static_cast<uint64_t>(begin);
     draw(random, drawn);
-    std::ranges::transform(drawn, place + begin,
-                           [&](double number) { return static_cast<Scalar>(of(number)); });
+    std::transform(drawn.begin(), drawn.end(), place + begin,
+                   [&](double number) { return static_cast<Scalar>(of(number)); });
   });
   values.random->counter += static_cast<uint64_t>(result.count());
   return result;

@@ -42,6 +42,8 @@ void Bytes::copy_to(void* target) const {
   if (!empty()) std::memcpy(target, data_, size());
 }
 
-bool Bytes::operator==(const Bytes& other) const { return std::ranges::equal(*this, other); }
+bool Bytes::operator==(const Bytes& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
 
 }  // namespace shiftgrad

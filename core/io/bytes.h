@@ -33,12 +33,16 @@ class Bytes {
   /// The first byte. The bytes of a file are read by the first call, and kept from then on. Throws
   /// the reason, without the path, when they cannot be read.
   const std::byte* data() const;
+  /// The first byte, as `data` gives it.
   const std::byte* begin() const { return data(); }
+  /// Behind the last byte.
   const std::byte* end() const { return data() + size(); }
+  /// A byte, of those that there are.
   const std::byte& operator[](size_t n) const { return data()[n]; }
   /// Writes all bytes to `target`, those of a file without keeping them. Throws as `data` does.
   void copy_to(void* target) const;
 
+  /// Whether both are the same bytes.
   bool operator==(const Bytes& other) const;
 
  private:

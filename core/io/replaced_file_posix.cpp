@@ -48,9 +48,10 @@ class Temporary {
   /// Appends the bytes. Pages of zeros, such as moments before the first update, become a hole, for
   /// which the disk has nothing to write.
   void write(std::span<const std::byte> bytes) {
-    constexpr size_t page = 1 << 16;
+    constexpr uint64_t page = 1 << 16;
     while (!bytes.empty()) {
-      std::span piece = bytes.first(std::min(bytes.size(), page - size_ % page));
+      auto rest_of_page = static_cast<size_t>(page - size_ % page);
+      std::span piece = bytes.first(std::min(bytes.size(), rest_of_page));
       if (is_zero(piece))
         check_system(::lseek(file_.number(), std::ssize(piece), SEEK_CUR) >= 0,
                      "cannot be written");
