@@ -14,7 +14,9 @@ examples/book/wasm.sh tests/tests-core.js examples/book/study.js
 # Cases that need what node does not give a program.
 threads='release: what one thread*,release: also when*,allocate: threads do not*'
 pipes='read_file: every byte*,read_regular_file: nothing*,lines: next waits*,lines: a byte order*'
-node "$BUILD/wasm/tests/tests-core.js" --test-case-exclude="$threads,$pipes"
+# There, fstat of an open file tells of what has its name by now.
+replaced='safetensors: an open file is read*'
+node "$BUILD/wasm/tests/tests-core.js" --test-case-exclude="$threads,$pipes,$replaced"
 
 # The answers to the book's exercises, and the numbers of the page that needs no library to be read.
 node tests/examples/book/answers.js node examples/book/lines.js "$BUILD/wasm/examples/book/study.js"
