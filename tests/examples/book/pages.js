@@ -20,7 +20,7 @@ const { check_words } = require('./words.js');
 const { most_wait, settled } = require('./waiting.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
-const most_bytes = 3.5e6;
+const most_bytes = 3.6e6;
 const at_a_time = 3;
 const offences = [];
 
