@@ -20,11 +20,9 @@ TINY = "--n_layer 1 --n_head 2 --n_embd 16 --batch_size 4 --max_iters 2 --warmup
 def write_files():
     write("text", lines(300))
     char_lm.runs(f"train --data text --block_size 8 --log_interval 1 --out_dir run {TINY}")
-    done = seq2seq.run(f"train {TINY} --out_dir pairs")
-    check(done.status == 0, f"seq2seq: {done.errors}")
+    seq2seq.succeeds(f"train {TINY} --out_dir pairs")
     os.mkdir("own")
-    done = own_model.run("own/model.safetensors")
-    check(done.status == 0, f"own_model: {done.errors}")
+    own_model.succeeds("own/model.safetensors")
 
 
 # --- inspect reads all of them.
@@ -156,8 +154,7 @@ def reads_other_floats():
     """Weights of other floats are read as F32. Those of types that no weights of ours have are refused."""
     for dtype in "F16", "F64":
         change_type("pairs/best.safetensors", f"pairs-{dtype}.safetensors", dtype)
-        done = seq2seq.run(f"eval pairs-{dtype}.safetensors --beam 1")
-        check(done.status == 0, f"{dtype}: {done.errors}")
+        seq2seq.succeeds(f"eval pairs-{dtype}.safetensors --beam 1")
     change_type("run/best.safetensors", "run-F8_E4M3.safetensors", "F8_E4M3")
     char_lm.refuses("eval run-F8_E4M3.safetensors --data text", "run-F8_E4M3.safetensors: tensor ",
                     "F8_E4M3, expected F32")

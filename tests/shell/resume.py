@@ -118,8 +118,7 @@ def train_with_kills(folder, flags):
 
 
 def goes_on(folder):
-    done = char_lm.run(f"generate {folder} --checkpoint last --length 1")
-    check(done.status == 0, f"the last checkpoint of {folder}: {done.errors}")
+    char_lm.succeeds(f"generate {folder} --checkpoint last --length 1")
 
 
 # --- What may change beside --resume, and what may not.
@@ -148,8 +147,7 @@ def keeps_what_makes_a_run():
     char_lm.fails("train --resume --out_dir model_only", "model_only/last.safetensors: has no training state", status=2)
     # Nothing is left to do, the same flag is no change, and the same text may lie elsewhere.
     before = all_files("whole_transformer")
-    done = char_lm.run(f"{resume} --batch_size 4 --data copy")
-    check(done.status == 0, f"resumed at its end: {done.errors}")
+    char_lm.succeeds(f"{resume} --batch_size 4 --data copy")
     check(all_files("whole_transformer") == before, "a run that was at its end has changed")
 
 
@@ -207,8 +205,7 @@ def locks_its_folder():
         char_lm.fails(f"{command} --out_dir locked/out", "--out_dir locked/out: another training is using it", status=2)
     goes_on("locked/out")
     training.end(signal.SIGKILL)
-    done = char_lm.run("train --resume --out_dir locked/out --max_iters 200")
-    check(done.status == 0, f"resumed after SIGKILL: {done.errors}")
+    char_lm.succeeds("train --resume --out_dir locked/out --max_iters 200")
 
 
 # --- What fails under way leaves the last checkpoint.
