@@ -1,11 +1,12 @@
 // An encoder alone, which sees both ways: one byte of seven becomes a blank, and the model says
 // what stood there (Devlin et al. 2018, section 3.1, task 1, without its random replacements).
-// masked_bytes [FILE] trains on nine tenths of a text, and fills blanks in the rest. It does so
-// twice, with a model that sees only what stands before a blank, and with one that sees both sides.
+// masked_bytes [FILE [STEPS]] trains on nine tenths of a text, and fills blanks in the rest, first
+// with a model that sees what stands before a blank, then with one that sees both sides.
 
 #include <shiftgrad/shiftgrad.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <span>
 #include <string>
@@ -43,7 +44,7 @@ double step(const LanguageModel& model, const Masked& batch, Optimizer& optimize
 /// Returns a text with its blanks filled by the likeliest bytes.
 Tokens filled(const LanguageModel& model, Tokens text) {
   Context context;
-  Tensor logits = model(text, {}, context).logits;            // [B, T, V]
+  Tensor logits = model(text, {}, context).logits;             // [B, T, V]
   Tokens likeliest = argmax(slice(logits, -1, 0, blank), -1);  // [B, T]
   for (size_t n = 0; n < text.values.size(); ++n)
     if (text.values[n] == blank) text.values[n] = likeliest.values[n];
@@ -63,12 +64,9 @@ void show(const LanguageModel& model, std::span<const int32_t> text, Random rand
   }
   std::cout << std::lround(100 * right / blanks) << " % of the blanks are filled rightly\n";
   for (Tokens* each : {&whole, &seen, &guess}) {
-    std::string line;
-    for (int64_t i = 0; i < T; ++i) {
-      int32_t byte = each->values[static_cast<size_t>(i)];
-      line += byte == blank ? '_' : byte == '\n' ? ' ' : static_cast<char>(byte);
-    }
-    std::cout << line << '\n';
+    for (int32_t byte : std::span(each->values).first(T))
+      std::cout << (byte == blank ? '_' : byte == '\n' ? ' ' : static_cast<char>(byte));
+    std::cout << '\n';
   }
 }
 
@@ -77,6 +75,8 @@ int main(int count, char** arguments) try {
   std::vector<int32_t> text = byte_tokens(read_file(count > 1 ? arguments[1] : "README.md"));
   require(text.size() >= 10 * (T + 1), text.size(), " bytes, expected at least ", 10 * (T + 1));
   std::span train = std::span(text).first(text.size() * 9 / 10);
+  const int steps = count > 2 ? std::atoi(arguments[2]) : 400;
+  require(steps >= 4, "STEPS \"", arguments[2], "\", expected a whole number from 4 on");
   for (bool causal : {true, false}) {
     std::cout << (causal ? "What stands before\n" : "Both sides\n");
     Random random{.seed = 1};
@@ -86,9 +86,9 @@ int main(int count, char** arguments) try {
     LanguageModel model(config, random);
     Optimizer optimizer(parameters(model), AdamW{});
     RandomBlocks blocks(train, 16, T, random);
-    for (int n = 1; n <= 400; ++n) {
+    for (int n = 1; n <= steps; ++n) {
       double loss = step(model, masked(blocks.next().inputs, random), optimizer);
-      if (n % 100 == 0) std::cout << "step " << n << ": loss " << loss << '\n';
+      if (n % (steps / 4) == 0) std::cout << "step " << n << ": loss " << loss << '\n';
     }
     show(model, std::span(text).subspan(train.size()), random);
   }

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <utility>
 
-#include "arguments.h"
+#include "program.h"
 
 using namespace shiftgrad;
 
@@ -24,34 +24,23 @@ std::pair<Tensor, Tensor> problem(int64_t B, int64_t T, Random& random) {
   return {numbers, sums};
 }
 
-struct Adder : Module {
-  Linear input, output;
-  Blocks body;
-
+struct Adder : VectorModel {
   explicit Adder(Random random)
-      : input(2, 64, true, random),
-        output(64, 1, true, random),
-        body({.d_model = 64,
-              .n_layer = 2,
-              .n_head = 4,
-              .d_inner = 128,
-              .mixer = TransformerXLAttentionConfig{}},
-             random) {}
+      : VectorModel(2, 1,
+                    {.d_model = 64,
+                     .n_layer = 2,
+                     .n_head = 4,
+                     .d_inner = 128,
+                     .mixer = TransformerXLAttentionConfig{}},
+                    random) {}
 
   /// Returns the sums [B, 1] of the marked ones of these numbers [B, T, 2].
   Tensor operator()(const Tensor& numbers, Context& context) const {
     return output(select(body(input(numbers), context), 1, -1));  // [B, 1]
   }
-  void visit(Visitor& visitor) const override {
-    visitor("input", input);
-    visitor("body", body);
-    visitor("output", output);
-  }
 };
 
-int main(int count, char** words) try {
-  initialize();
-  Arguments arguments(count, words);
+void adding(const Arguments& arguments) {
   int64_t T = arguments.number(0, "T", 200);
   require(T >= 2, "T ", T, ", expected at least 2");
   auto seed = static_cast<uint64_t>(arguments.number(2, "SEED", 1));
@@ -77,7 +66,6 @@ int main(int count, char** words) try {
     std::cout << "step " << report.step << ": squared error " << report.validation.nats
               << std::endl;
   }});
-} catch (const std::exception& error) {
-  std::cerr << "adding: " << error.what() << '\n';
-  return 1;
 }
+
+int main(int count, char** words) { return run_program("adding", count, words, adding); }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "arguments.h"
+#include "program.h"
 
 using namespace shiftgrad;
 
@@ -49,28 +49,18 @@ LanguageModelConfig model_of(Positions positions, int64_t T) {
   LanguageModelConfig config{.vocab_size = 10, .d_model = 64, .n_layer = 2, .n_head = 4};
   config.d_inner = 128;
   config.mixer = MultiHeadAttentionConfig{};
-  switch (positions) {
-    case Positions::none:
-      break;
-    case Positions::relative:
-      config.mixer = TransformerXLAttentionConfig{};
-      break;
-    case Positions::rope:
-      config.mixer = MultiHeadAttentionConfig{.position = AttentionPosition::rope};
-      break;
-    case Positions::sinusoid:
-      config.position = TokenPosition::sinusoid;
-      break;
-    case Positions::learned:
-      config.position = TokenPosition::learned;
-      config.max_len = T + 2 * letters;
+  if (positions == Positions::relative) config.mixer = TransformerXLAttentionConfig{};
+  if (positions == Positions::rope)
+    config.mixer = MultiHeadAttentionConfig{.position = AttentionPosition::rope};
+  if (positions == Positions::sinusoid) config.position = TokenPosition::sinusoid;
+  if (positions == Positions::learned) {
+    config.position = TokenPosition::learned;
+    config.max_len = T + 2 * letters;
   }
   return config;
 }
 
-int main(int count, char** words) try {
-  initialize();
-  Arguments arguments(count, words);
+void copying(const Arguments& arguments) {
   auto positions = arguments.choice<Positions>(0, "POSITIONS");
   auto places = arguments.choice<Places>(1, "LOSS");
   int64_t T = arguments.number(2, "T", 200);
@@ -83,28 +73,26 @@ int main(int count, char** words) try {
     return cross_entropy(logits, problem.wanted, {.ignored = counted == Places::all ? -1 : blank});
   };
   const Problem held_out(64, T, other);
-  TaskTraining training(
-      model, AdamW{},
-      {.schedule = {.learning_rate = 1e-3, .warmup_iters = 100},
-       .max_iters = arguments.number(3, "STEPS", 1000),
-       .eval_interval = 100,
-       .grad_clip = 1,
-       .seed = seed},
-      {.loss =
-           [&](Context& context) {
-             return loss_of(Problem(16, T, context.random), places, context);
-           },
-       .scores =
-           [&] {
-             Context context;
-             return std::pair(Evaluation{loss_of(held_out, Places::all, context).item(), 64},
-                              Evaluation{loss_of(held_out, Places::copied, context).item(), 64});
-           }});
+  auto score = [&](Places counted) {
+    Context context;
+    return Evaluation{loss_of(held_out, counted, context).item(), 64};
+  };
+  auto loss = [&](Context& context) {
+    return loss_of(Problem(16, T, context.random), places, context);
+  };
+  TaskTraining training(model, AdamW{},
+                        {.schedule = {.learning_rate = 1e-3, .warmup_iters = 100},
+                         .max_iters = arguments.number(3, "STEPS", 1000),
+                         .eval_interval = 100,
+                         .grad_clip = 1,
+                         .seed = seed},
+                        {.loss = loss, .scores = [&] {
+                           return std::pair(score(Places::all), score(Places::copied));
+                         }});
   training.run({.on_evaluation = [&](const EvaluationReport& report) {
     std::cout << "step " << report.step << ": loss over all places " << report.train.nats
               << ", over copied letters " << report.validation.nats << std::endl;
   }});
-} catch (const std::exception& error) {
-  std::cerr << "copying: " << error.what() << '\n';
-  return 1;
 }
+
+int main(int count, char** words) { return run_program("copying", count, words, copying); }

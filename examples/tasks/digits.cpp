@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "arguments.h"
+#include "program.h"
 
 using namespace shiftgrad;
 
@@ -17,29 +17,23 @@ struct Part {
 };
 
 Part part(const SafeTensors& file, const std::string& name) {
-  require(file.tensors.contains(name + ".images") && file.tensors.contains(name + ".labels"),
-          "DATA has no ", name, ".images or ", name, ".labels, expected both");
   return {converted_tensor(name, file.tensors.at(name + ".images")),
           loaded_tokens(name, file.tensors.at(name + ".labels"))};
 }
 
-struct Encoder : Module {
-  static constexpr int64_t width = 64;
-  Linear input, output;
+struct Encoder : VectorModel {
   Tensor positions;  // [9, C]
-  Blocks body;
 
   explicit Encoder(Random random)
-      : input(16, width, true, random),
-        output(width, 10, true, random),
-        positions(normal_parameter({9, width}, random)),
-        body({.d_model = width,
-              .n_layer = 2,
-              .n_head = 4,
-              .d_inner = 2 * width,
-              .mixer = MultiHeadAttentionConfig{.sight = {.causal = false}},
-              .dropout = 0.2},
-             random) {}
+      : VectorModel(16, 10,
+                    {.d_model = 64,
+                     .n_layer = 2,
+                     .n_head = 4,
+                     .d_inner = 128,
+                     .mixer = MultiHeadAttentionConfig{.sight = {.causal = false}},
+                     .dropout = 0.2},
+                    random),
+        positions(normal_parameter({9, 64}, random)) {}
 
   /// Returns the logits [B, 10] of images [B, 8, 8].
   Tensor operator()(const Tensor& images, Context& context) const {
@@ -51,10 +45,8 @@ struct Encoder : Module {
     return output(mean(body(x, context), {1}));                // [B, 10]
   }
   void visit(Visitor& visitor) const override {
-    visitor("input", input);
+    VectorModel::visit(visitor);
     visitor("positions", positions);
-    visitor("body", body);
-    visitor("output", output);
   }
 };
 
@@ -77,10 +69,11 @@ Evaluation errors(const Encoder& model, const Part& part) {
   return {100.0 * static_cast<double>(wrong) / static_cast<double>(all), all};
 }
 
-int main(int count, char** words) try {
-  initialize();
-  Arguments arguments(count, words);
+void digits(const Arguments& arguments) {
   SafeTensors file = read_safetensors(arguments.text(0, "DATA"));
+  check_names({"test.images", "test.labels", "train.images", "train.labels", "validation.images",
+               "validation.labels"},
+              file.tensors);
   std::string path = arguments.text(1, "MODEL");
   auto seed = static_cast<uint64_t>(arguments.number(2, "SEED", 1));
   Part train = part(file, "train"), validation = part(file, "validation");
@@ -102,14 +95,9 @@ int main(int count, char** words) try {
       {.loss = loss,
        .scores = [&] { return std::pair(errors(model, train), errors(model, validation)); },
        .visit_state = [&](SavedState& saved) { batches.visit(saved); }});
-  training.run({.on_evaluation = [&](const EvaluationReport& report) {
-    std::cout << "step " << report.step << ": " << report.train.nats << " % wrong, of validation "
-              << report.validation.nats << " %" << std::endl;
-    if (report.best) save(model, path);
-  }});
+  training.run(saving_the_best(model, path));
   load(model, path);
   std::cout << "of test " << errors(model, part(file, "test")).nats << " % wrong\n";
-} catch (const std::exception& error) {
-  std::cerr << "digits: " << error.what() << '\n';
-  return 1;
 }
+
+int main(int count, char** words) { return run_program("digits", count, words, digits); }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "arguments.h"
+#include "program.h"
 
 using namespace shiftgrad;
 
@@ -45,9 +45,7 @@ struct Best {
   double validation = std::numeric_limits<double>::infinity(), test = 0, learning_rate = 0;
 };
 
-int main(int count, char** words) try {
-  initialize();
-  Arguments arguments(count, words);
+void fine_tuning(const Arguments& arguments) {
   std::vector<int32_t> large = byte_tokens(read_file(arguments.text(0, "LARGE"))),
                        small = byte_tokens(read_file(arguments.text(1, "SMALL")));
   std::span<const int32_t> all = small, train = all.first(all.size() * 6 / 10),
@@ -97,7 +95,6 @@ int main(int count, char** words) try {
                 << last.learning_rate << "), mean " << averaged.test << " (rate "
                 << averaged.learning_rate << ")" << std::endl;
     }
-} catch (const std::exception& error) {
-  std::cerr << "fine_tuning: " << error.what() << '\n';
-  return 1;
 }
+
+int main(int count, char** words) { return run_program("fine_tuning", count, words, fine_tuning); }

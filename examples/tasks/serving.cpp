@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "arguments.h"
+#include "program.h"
 
 using namespace shiftgrad;
 
@@ -70,9 +70,7 @@ Socket listening(const std::string& path) {
   return door;
 }
 
-int main(int count, char** words) try {
-  initialize();
-  Arguments arguments(count, words);
+void serving(const Arguments& arguments) {
   const std::string &path = arguments.text(0, "MODEL"), &place = arguments.text(1, "SOCKET");
   Checkpoint checkpoint = read_checkpoint(path);
   LanguageModel model = make_model(checkpoint, path);
@@ -91,7 +89,6 @@ int main(int count, char** words) try {
     std::thread([&, client = Socket(accept(door.number, nullptr, nullptr))] {
       serve(model, vocabulary, client);
     }).detach();
-} catch (const std::exception& error) {
-  std::cerr << "serving: " << error.what() << '\n';
-  return 1;
 }
+
+int main(int count, char** words) { return run_program("serving", count, words, serving); }

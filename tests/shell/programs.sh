@@ -76,6 +76,7 @@ run masked_bytes "$examples/../nn/README.md"
 holds 'more blanks filled from both sides than from one' '
   / % of the blanks/ { share[++n] = $1 } { good = n == 2 && share[1] > 15 && share[2] > share[1] + 2 }'
 refuses 'masked_bytes: 5 bytes, expected at least 650' masked_bytes "$place/short"
+refuses 'masked_bytes: STEPS "few", expected a whole number from 4 on' masked_bytes "$examples/../nn/README.md" few
 
 run own_op
 tr -d ' \n' < "$place/printed" | grep -qF 'Tensor[1,4,1]double[[[8][4][2][1]]]' || fail 'own_op: another pulse'

@@ -121,7 +121,7 @@ def mistakes():
             (["digits"], "digits: expected DATA as argument 1"),
             (["digits", "/nowhere", "m"], "digits: /nowhere: no such file"),
             (["digits", "digits", "m", "one"], 'digits: SEED "one", expected a whole number from 0 on'),
-            (["digits", "sunspots", "m"], "digits: DATA has no train.images or train.labels, expected both"),
+            (["digits", "sunspots", "m"], 'digits: missing tensors "test.images", "test.labels", "train.images", '),
             (["sunspots", "digits", "m"], 'sunspots: missing tensors "sunspots"; unexpected tensors "test.images", '),
             (["sunspots", "sunspots", "no/m", 1, 1], "sunspots: no/m: its folder cannot be opened: "),
             (["adding", "-3"], 'adding: T "-3", expected a whole number from 0 on'),
