@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks that each source file which a page of the project names in `backquotes` is there, by its path from
-# the project's folder or from that of the page, that pictures are there and small, and that each measured
-# figure has a command. With --list it prints these figures with their commands and ends.
+# the project's folder or from that of the page, that pictures are there and small, that what builds the book
+# installs what it needs, and that the studies give reasons for the outcomes that they have.
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
@@ -12,13 +12,6 @@ offend() {
 }
 
 pages=$(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*')
-figures=$(awk -f tests/shell/figures.awk README.md core/README.md ops/README.md nn/README.md optim/README.md tests/README.md \
-  tests/bench/README.md \
-  $(find examples -name '*.md' | sort))
-if [ "${1:-}" = --list ]; then
-  echo "$figures"
-  exit
-fi
 
 for page in $pages; do
   folder=$(dirname "$page")
@@ -47,22 +40,6 @@ for package in $(sed -n 's/^ *apt-get install //p' examples/book/README.md); do
       offend "$builder: does not install $package, which the book needs"
   done
 done
-
-# Measured figures have a command; this sees what is one.
-without=$(echo "$figures" | sed -n 's/ | -$/ has no command/p')
-[ -z "$without" ] || offend "$without"
-cases=$(mktemp)
-printf '%s\n\n' '# A' 'It takes 3.5 ms.' '| a | ms |
-|---|---|
-| b | 7 |' 'A copy is 7 MB. <!-- not measured -->' '# B' 'It takes 3 ms (`bench --only b`).' '# C' \
-  '    char_lm eval out' 'This gives 1.234, as `bits` say.' '# D' '10 % more ([there](README.md#b)).' \
-  '# E' 'In 2018, 64 channels in `3 ms`.' '| x |
-|---|
-| 64 |' > "$cases"
-found=$(awk -f tests/shell/figures.awk "$cases" | sed 's/.* | //' | tr '\n' ';')
-[ "$found" = '-;-;bench --only b;char_lm eval out;see README.md#b;' ] ||
-  offend "figures.awk finds other figures or commands: $found"
-rm "$cases"
 
 # The report's reasons are those for its outcomes, claim by claim.
 outcomes=$(awk '
