@@ -1,10 +1,6 @@
 #include "optim/parameter_patterns.h"
 
-#ifdef _WIN32
-#include <regex>
-#else
 #include <fnmatch.h>
-#endif
 
 #include <algorithm>
 #include <charconv>
@@ -17,20 +13,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-#ifdef _WIN32
-/// A pattern of a shell has a star, a question mark, and letters in brackets.
-bool matches(const std::string& name, const std::string& pattern) {
-  std::string form = std::regex_replace(pattern, std::regex(R"([.^$+(){}|\\])"), R"(\$&)");
-  form = std::regex_replace(form, std::regex(R"(\*)"), ".*");
-  form = std::regex_replace(form, std::regex(R"(\?)"), ".");
-  form = std::regex_replace(form, std::regex(R"(\[!)"), "[^");
-  return std::regex_match(name, std::regex(form));
-}
-#else
 bool matches(const std::string& name, const std::string& pattern) {
   return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
-#endif
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;

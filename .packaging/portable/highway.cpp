@@ -1,5 +1,5 @@
 // The functions of Highway that its headers leave to its library, where there is one instruction set
-// and nothing to find out at run time: in WebAssembly, and on Windows.
+// and nothing to find out at run time: in WebAssembly.
 
 #include <hwy/highway.h>
 

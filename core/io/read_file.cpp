@@ -11,36 +11,12 @@ namespace shiftgrad {
 
 namespace {
 
-#ifdef _WIN32
-// There are no named pipes in folders and no terminals to take over.
-constexpr int without_waiting = 0;
-
-int open_file(const std::string& path, int flags, mode_t mode) {
-  return ::_wopen(path_of(path).c_str(), flags | O_BINARY | O_NOINHERIT, mode);
-}
-
-/// Folders cannot be opened there, and the reason would be that one may not.
-bool is_unopened_folder(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path_of(path), ignored);
-}
-
-/// No other thread may read the descriptor meanwhile: the system has no call for both.
-ssize_t read_once_at(int descriptor, void* target, size_t count, uint64_t begin) {
-  if (::_lseeki64(descriptor, static_cast<int64_t>(begin), SEEK_SET) < 0) return -1;
-  return ::read(descriptor, target, static_cast<unsigned>(count));
-}
-
-int64_t modification(const struct stat& status) { return status.st_mtime; }
-#else
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 constexpr int without_waiting = O_NONBLOCK | O_NOCTTY;
 
 int open_file(const std::string& path, int flags, mode_t mode) {
   return ::open(path_of(path).c_str(), flags | O_CLOEXEC, mode);
 }
-
-bool is_unopened_folder(const std::string&) { return false; }
 
 ssize_t read_once_at(int descriptor, void* target, size_t count, uint64_t begin) {
   return ::pread(descriptor, target, count, static_cast<off_t>(begin));
@@ -52,10 +28,8 @@ ssize_t read_once_at(int descriptor, void* target, size_t count, uint64_t begin)
 int64_t modification(const struct stat& status) {
   return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
-#endif
 
-/// The most bytes that one call reads or writes: macOS refuses 2 GiB, and Windows counts in 32
-/// bits.
+/// The most bytes that one call reads or writes: macOS refuses 2 GiB.
 constexpr size_t most_at_once = size_t{1} << 30;
 
 /// Returns what read_once(), a call of the system that reads, returns once no signal disturbs it.
@@ -121,7 +95,7 @@ std::string read_to_end(int descriptor, const std::string& name) {
 std::string read_file(const std::string& path) {
   return in_name_of(path, [&] {
     Descriptor file(path, O_RDONLY);
-    bool is_folder = is_unopened_folder(path) || S_ISDIR(status_of(file).st_mode);
+    bool is_folder = S_ISDIR(status_of(file).st_mode);
     require(!is_folder, "a folder, expected a file");
     return read_all(file.number());
   });
@@ -132,7 +106,6 @@ std::string read_regular_file(const std::string& path) {
 }
 
 RegularFile::RegularFile(const std::string& path) : descriptor_(path, O_RDONLY | without_waiting) {
-  require(!is_unopened_folder(path), "is not a regular file");
   struct stat status = status_of(descriptor_);
   require(S_ISREG(status.st_mode), "is not a regular file");
   size_ = static_cast<uint64_t>(status.st_size);

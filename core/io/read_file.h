@@ -20,8 +20,7 @@ class Descriptor {
  public:
   /// Takes over a descriptor that is open.
   explicit Descriptor(int number) : number_(number) {}
-  /// Tries to open `path`, on Windows a name in UTF-8 whose bytes are never changed; is_open() says
-  /// whether that succeeded.
+  /// Tries to open `path`; is_open() says whether that succeeded.
   Descriptor(const std::string& path, int flags, mode_t mode = 0666);
   ~Descriptor() {
     if (is_open()) ::close(number_);

@@ -1,7 +1,6 @@
 #pragma once
 
-// What writing a file whole takes from the system: see replaced_file_posix.cpp and
-// replaced_file_windows.cpp.
+// What writing a file whole takes from the system.
 
 #include <cstddef>
 #include <filesystem>

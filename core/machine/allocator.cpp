@@ -52,17 +52,11 @@ int64_t block_bytes(size_t index) {
   return static_cast<int64_t>(units * alignment);
 }
 
-#ifdef _WIN32
-void* aligned(size_t alignment, size_t bytes) { return _aligned_malloc(bytes, alignment); }
-void free_aligned(void* block) { _aligned_free(block); }
-#else
 /// Returns nullptr where the system has no such block.
 void* aligned(size_t alignment, size_t bytes) {
   void* block = nullptr;
   return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
 }
-void free_aligned(void* block) { std::free(block); }
-#endif
 
 /// A released block holds the link to the next one of its class.
 struct FreeBlock {
@@ -119,7 +113,7 @@ void give_back(void* block, [[maybe_unused]] size_t bytes) {
   uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) / page * page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 #endif
-  free_aligned(block);
+  std::free(block);
 }
 
 /// Gives free blocks back to the system until at most `bytes` of them are left, those first that
@@ -240,7 +234,7 @@ void release(void* block, size_t bytes) {
   size_t index = class_of_returned(block, bytes);
   pool.counters.bytes_in_use -= block_bytes(index);
   pool.bytes_requested -= static_cast<int64_t>(bytes);
-  if (!caching) return free_aligned(block);
+  if (!caching) return std::free(block);
   pool.free[index] = new (block) FreeBlock{pool.free[index]};
   pool.last_used[index] = pool.counters.calls;
   pool.counters.bytes_cached += block_bytes(index);

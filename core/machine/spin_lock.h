@@ -2,9 +2,7 @@
 
 // Locks that are there before main and after it, and in the child of a fork.
 
-#ifndef _WIN32
 #include <pthread.h>
-#endif
 
 #include <atomic>
 #include <thread>
@@ -32,13 +30,9 @@ struct SpinLock {
 /// unlock it finds it free, and what it guards whole.
 template <auto& lock>
 bool hold_over_forks() {
-#ifdef _WIN32
-  return false;
-#else
   auto hold = [] { lock.lock(); };
   auto let_go = [] { lock.unlock(); };
   return pthread_atfork(hold, let_go, let_go) == 0;
-#endif
 }
 
 }  // namespace shiftgrad

@@ -3,50 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <barrier>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "optim/peers/process_group.h"
 
 namespace shiftgrad::test {
-
-/// Where threads wait for each other. The std::barrier of GCC 12 for Windows sometimes wakes none.
-class MeetingPoint {
- public:
-  explicit MeetingPoint(int64_t size) : size_(size) {}
-
-  /// Waits until all have come.
-  void meet() {
-    std::unique_lock lock(mutex_);
-    int64_t meeting = meetings_;
-    ++waiting_;
-    end_if_complete();
-    changed_.wait(lock, [&] { return meetings_ != meeting; });
-  }
-
-  /// Has the others wait for one less from now on.
-  void leave() {
-    std::lock_guard lock(mutex_);
-    --size_;
-    end_if_complete();
-  }
-
- private:
-  void end_if_complete() {
-    if (waiting_ != size_) return;
-    waiting_ = 0;
-    ++meetings_;
-    changed_.notify_all();
-  }
-
-  std::mutex mutex_{};
-  std::condition_variable changed_{};
-  int64_t size_, waiting_ = 0, meetings_ = 0;
-};
 
 /// Threads of this process as peers, which add up in the order of the ranks.
 class ThreadsAsPeers {
@@ -64,7 +29,7 @@ class ThreadsAsPeers {
             work(peer);
           } catch (...) {
             failures[rank] = std::current_exception();
-            all.meeting_point_.leave();
+            all.meeting_point_.arrive_and_drop();
           }
         });
     }
@@ -97,9 +62,9 @@ class ThreadsAsPeers {
 
     std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) override {
       all_.gathered_[rank_].assign(mine.begin(), mine.end());
-      all_.meeting_point_.meet();
+      all_.meeting_point_.arrive_and_wait();
       auto result = all_.gathered_;
-      all_.meeting_point_.meet();
+      all_.meeting_point_.arrive_and_wait();
       return result;
     }
 
@@ -109,7 +74,7 @@ class ThreadsAsPeers {
   };
 
   std::vector<std::vector<std::byte>> gathered_;
-  MeetingPoint meeting_point_;
+  std::barrier<> meeting_point_;
 };
 
 }  // namespace shiftgrad::test

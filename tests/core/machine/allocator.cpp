@@ -107,7 +107,6 @@ TEST_CASE("allocate: a new block is at most a sixteenth too large") {
   for (size_t bytes = 5000; bytes < 50'000'000; bytes += bytes / 7) check(bytes);
 }
 
-#ifndef _WIN32
 TEST_CASE("allocate: a block ends for a sanitizer where the request does") {
   if (allocator_caches()) return;
   for (size_t bytes : {1, 63, 64, 65, 1000, 5'000'001}) {
@@ -115,7 +114,6 @@ TEST_CASE("allocate: a block ends for a sanitizer where the request does") {
     CHECK(malloc_usable_size(block.memory) == bytes);
   }
 }
-#endif
 
 TEST_CASE("allocate: what cannot be had is an error") {
   constexpr size_t bytes = std::numeric_limits<size_t>::max();
@@ -163,13 +161,11 @@ TEST_CASE("release: what one thread releases, another uses again") {
   CHECK(Block(bytes).memory == first);
 }
 
-#ifndef _WIN32  // where GCC frees a thread's variables before it destroys them
 TEST_CASE("release: also when a thread ends") {
   int64_t before = in_use();
   std::thread([] { thread_local Block block(5000); }).join();
   CHECK(in_use() == before);
 }
-#endif
 
 namespace {
 
