@@ -13,7 +13,7 @@ namespace shiftgrad {
 struct Bytes::Unread {
   std::shared_ptr<const RegularFile> file;
   uint64_t begin;
-  std::once_flag once{};
+  std::mutex mutex{};
   std::vector<std::byte> read{};
 };
 
@@ -29,11 +29,13 @@ Bytes::Bytes(std::shared_ptr<const RegularFile> file, uint64_t begin, uint64_t s
 
 const std::byte* Bytes::data() const {
   if (!unread_) return data_;
-  std::call_once(unread_->once, [&] {
+  // Not std::call_once: where a file cannot be read, not every system's lets the next call try.
+  std::lock_guard lock(unread_->mutex);
+  if (unread_->read.size() != size()) {
     std::vector<std::byte> bytes(size());
     unread_->file->read_at(unread_->begin, bytes.data(), bytes.size());
     unread_->read = std::move(bytes);
-  });
+  }
   return unread_->read.data();
 }
 
