@@ -8,6 +8,7 @@
 // more arguments are for JSON: `required` marks a field that it has to name, and a value after the
 // description is the usual one, with which the field is left out.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -103,6 +104,16 @@ std::string unit_of(const Field& field) {
     return "BOOL";
   else
     return *field.of.unit ? field.of.unit : field.choices;
+}
+
+/// Returns what stands where a value of this type belongs: "a whole number".
+template <class Value>
+constexpr const char* expected_type() {
+  if constexpr (std::is_same_v<Value, bool>) return "true or false";
+  if constexpr (std::is_same_v<Value, std::string>) return "a string";
+  if constexpr (std::is_same_v<Value, uint64_t>)  // a seed, which has no range of its own
+    return "a whole number from 0 to 18446744073709551615";
+  return std::is_integral_v<Value> ? "a whole number" : "a number";
 }
 
 /// Checks a field of an owner's config by its range: throws "trainer: eval_interval 0, expected at

@@ -101,15 +101,13 @@ class Reader {
               all_names<Value>());
       value = value_named<Value>(name);
     } else {
-      if constexpr (std::is_same_v<Value, bool>) {
-        expect(entry.is_boolean(), "true or false");
-      } else if constexpr (std::is_same_v<Value, double>) {
-        expect(entry.is_number(), "a number");
-      } else {
-        expect(entry.is_number_integer(), "a whole number");
-        bool too_large = entry.is_number_unsigned() && entry.get<uint64_t>() > uint64_t{INT64_MAX};
-        expect(!too_large, "a smaller number");
-      }
+      constexpr bool is_whole = std::is_same_v<Value, int64_t>;
+      expect(std::is_same_v<Value, bool> ? entry.is_boolean()
+             : is_whole                  ? entry.is_number_integer()
+                                         : entry.is_number(),
+             expected_type<Value>());
+      bool too_large = is_whole && entry.is_number_unsigned() && entry.get<uint64_t>() > INT64_MAX;
+      expect(!too_large, "a smaller number");
       value = entry.get<Value>();
     }
   }

@@ -28,14 +28,12 @@ void TrainFlags::resolve_defaults() {
 }
 
 std::string TrainFlags::group(const std::string& flag) {
-  static const std::set<std::string> of_some_models = [] {
-    std::set<std::string> names;
-    ModelFlags().visit_options([&](auto&, const Field& field) { names.insert(field.name); });
-    return names;
-  }();
+  static const std::set<std::string> of_some_models =
+      common::flag_names([](auto flag) { ModelFlags().visit_options(flag); });
+  static const std::set<std::string> of_models =
+      common::flag_names([](auto flag) { ModelFlags().visit(flag); });
   if (of_some_models.contains(flag)) return common::options_title;
-  std::string title = common::training_group(flag);
-  return title.empty() ? common::model_title : title;
+  return of_models.contains(flag) ? common::model_title : common::training_group(flag);
 }
 
 shiftgrad::EvaluationConfig TrainFlags::default_evaluation() const {
@@ -83,10 +81,10 @@ TrainFlags TrainFlags::from_json(const std::string& text, const std::string& sou
 const common::ChangeableFlags& changeable_flags() {
   static const common::ChangeableFlags flags = [] {
     common::ChangeableFlags result{
-        {"vocab", "vocab_from"},
+        common::flag_names([](auto flag) { ModelFlags().visit(flag); }),
         {"data", "val_data", "out_dir", "max_iters", "eval_interval", "save_interval",
          "log_interval", "patience", "threads", "block_size", "mem_len"}};
-    ModelFlags().visit([&](auto&, const Field& field) { result.of_weights.insert(field.name); });
+    result.of_weights.insert({"vocab", "vocab_from"});
     for (const char* rate : {"dropout", "dropatt"}) result.of_weights.erase(rate);
     return result;
   }();

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "core/errors.h"
+
 namespace common {
 
 std::string training_group(const std::string& flag) {
@@ -24,7 +26,7 @@ std::string training_group(const std::string& flag) {
   };
   for (const auto& [title, names] : flags)
     if (names.contains(flag)) return title;
-  return "";
+  shiftgrad::fail("--", flag, ": a flag of a training without a title in flag_groups.cpp");
 }
 
 }  // namespace common

@@ -41,10 +41,7 @@ std::string value_complaint(const Value& value, const Field& field) {
 /// Returns what is wrong with a value of another type.
 template <class Value>
 std::string type_complaint() {
-  if constexpr (std::is_same_v<Value, bool>) return ", expected true or false";
-  if constexpr (std::is_same_v<Value, std::string>) return ", expected a string";
-  if constexpr (Seed<Value>) return ", expected a whole number from 0 to 18446744073709551615";
-  return std::is_integral_v<Value> ? ", expected a whole number" : ", expected a number";
+  return std::string(", expected ") + shiftgrad::expected_type<Value>();
 }
 
 }  // namespace common

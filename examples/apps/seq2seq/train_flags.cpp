@@ -11,8 +11,9 @@ namespace seq2seq {
 using shiftgrad::require;
 
 std::string TrainFlags::group(const std::string& flag) {
-  std::string title = common::training_group(flag);
-  return title.empty() ? common::model_title : title;
+  static const std::set<std::string> of_models =
+      common::flag_names([](auto flag) { ModelFlags().visit(flag); });
+  return of_models.contains(flag) ? common::model_title : common::training_group(flag);
 }
 
 void TrainFlags::resolve_defaults() {
@@ -44,8 +45,8 @@ const std::set<std::string>& free_flags() {
 }
 
 std::set<std::string> weight_flags() {
-  std::set<std::string> names = {"source_tokens", "target_tokens"};
-  ModelFlags().visit([&](auto&, const Field& field) { names.insert(field.name); });
+  std::set<std::string> names = common::flag_names([](auto flag) { ModelFlags().visit(flag); });
+  names.insert({"source_tokens", "target_tokens"});
   names.erase("dropout");
   return names;
 }
