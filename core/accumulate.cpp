@@ -25,7 +25,7 @@ void accumulate(const OpenGradient& to, const Tensor& gradient, Scalar alpha) {
   if (to) accumulate(to.beta, to.target, gradient, alpha);
 }
 
-Tensor cleared(const OpenGradient& to) {
+Tensor zeroed_target(const OpenGradient& to) {
   if (to && to.beta == 0) {
     Tensor zero = Tensor::zeros({});
     accumulate(0, to.target, zero.view(zero.layout().expand(to.target.shape())));

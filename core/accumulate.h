@@ -13,7 +13,7 @@ void accumulate(const OpenGradient& to, const Tensor& gradient, Scalar alpha = 1
 /// Calls `write(target, beta)`, which puts a gradient into an open one: straight into it when the
 /// target is contiguous, else by way of a temporary. Does not call `write` for an empty one.
 template <class Write>
-void deliver(const OpenGradient& to, Write write) {
+void write_gradient(const OpenGradient& to, Write write) {
   if (!to) return;
   if (to.target.is_contiguous()) return write(to.target, to.beta);
   Tensor gradient = Tensor::empty(to.target.shape());
@@ -23,7 +23,7 @@ void deliver(const OpenGradient& to, Write write) {
 
 /// Returns the target of an open gradient, set to 0 if nothing was written to it: for one that is
 /// added in parts. It is undefined for an empty one.
-Tensor cleared(const OpenGradient& to);
+Tensor zeroed_target(const OpenGradient& to);
 
 /// Adds a tensor to another of the same shape: target = beta · target + alpha · source, with the
 /// sums above.

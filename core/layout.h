@@ -78,11 +78,11 @@ struct Layout {
 
   /// The shortest stretch that has all elements; nothing when int64_t cannot tell it.
   std::optional<Stretch> stretch() const;
-  /// Whether the two have an element in common, as views of one buffer.
-  bool meets(const Layout& other) const;
+  /// Whether the two share an element, as views of one buffer.
+  bool intersects(const Layout& other) const;
   /// Whether the two surely have no element in common, judged by strides alone: they are equal, as
-  /// those of a projection's slices are, and interleave. It takes no time, unlike `meets`.
-  bool is_apart_from(const Layout& other) const;
+  /// those of a projection's slices are, and interleave. It takes no time, unlike `intersects`.
+  bool surely_disjoint(const Layout& other) const;
   /// Whether every index lies in a buffer of elements 0 … size-1.
   bool fits(int64_t size) const;
   /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.

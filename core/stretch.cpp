@@ -74,9 +74,9 @@ bool Layout::fits(int64_t size) const {
   return all && (all->begin == all->end || (all->begin >= 0 && all->end <= size));
 }
 
-bool Layout::meets(const Layout& other) const {
+bool Layout::intersects(const Layout& other) const {
   std::optional<Stretch> mine = stretch(), others = other.stretch();
-  if (!mine || !others || !mine->meets(*others)) return false;
+  if (!mine || !others || !mine->intersects(*others)) return false;
   if (fills(*this, *mine, *others) || fills(other, *others, *mine)) return true;
   std::vector<bool> reached(static_cast<size_t>(mine->size()));
   Walk<1>({this}).each(0, count(), [&](const auto& at) { reached[at[0] - mine->begin] = true; });
@@ -87,7 +87,7 @@ bool Layout::meets(const Layout& other) const {
   return met;
 }
 
-bool Layout::is_apart_from(const Layout& other) const {
+bool Layout::surely_disjoint(const Layout& other) const {
   if (strides != other.strides || rank() == Dims::max_rank) return false;
   Layout both{{2}, {other.offset - offset}};  // with an axis from the one to the other
   for (int axis = 0; axis < rank(); ++axis) {

@@ -14,7 +14,7 @@ struct Stretch {
   /// The number of positions.
   int64_t size() const { return end - begin; }
   /// Whether a position is in both.
-  bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
+  bool intersects(const Stretch& other) const { return begin < other.end && other.begin < end; }
 };
 
 /// Adds a stretch to a list, merged with its neighbours.

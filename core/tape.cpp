@@ -28,15 +28,15 @@ void Tape::append(const Tensor& output, std::span<const Tensor* const> inputs, B
   made.tape = number_;
 }
 
-void Tape::pass_over(const Tensor& output, std::span<const Tensor* const> inputs) {
+void Tape::note_unrecorded(const Tensor& output, std::span<const Tensor* const> inputs) {
   for (const Tensor* input : inputs)
     if (input && input->defined() && (input->requires_gradient() || input->storage_->computed))
       output.storage_->computed = true;
 }
 
 /// Gives all inputs of an op a gradient of 0: its output has no element on which one would matter.
-void Tape::pass_nothing(const Entry& entry) {
-  for (const Recorded& input : entry.inputs) cleared(input.tensor().open_gradient());
+void Tape::zero_inputs(const Entry& entry) {
+  for (const Recorded& input : entry.inputs) zeroed_target(input.tensor().open_gradient());
 }
 
 std::vector<Tensor> Tape::leaves() const {
@@ -76,7 +76,7 @@ void Tape::backward(const Tensor& output, const Tensor& cotangent,
   while (!entries_.empty()) {
     Entry& entry = entries_.back();
     if (Tensor gradient = entry.output.tensor().gradient(); gradient.defined())
-      gradient.count() == 0 ? pass_nothing(entry) : entry.backward(gradient);
+      gradient.count() == 0 ? zero_inputs(entry) : entry.backward(gradient);
     entries_.pop_back();
     if (after_entry) after_entry();
   }

@@ -71,7 +71,7 @@ class Tape {
   void append(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward);
   /// Notes whether gradients would flow from an output that no tape records, so that a backward
   /// pass from there can say what is wrong.
-  static void pass_over(const Tensor& output, std::span<const Tensor* const> inputs);
+  static void note_unrecorded(const Tensor& output, std::span<const Tensor* const> inputs);
 
  private:
   /// A tensor whose values stay as they are while this lives. Throws where the tensor is read for a
@@ -112,7 +112,7 @@ class Tape {
   static std::shared_ptr<Tape*> place(Tape* tape);
   bool is_foreign(const Tensor& input) const;
   void check_edges(const Tensor& output) const;
-  static void pass_nothing(const Entry& entry);
+  static void zero_inputs(const Entry& entry);
 
   std::vector<Entry> entries_;
   /// Its number, which no other tape has had.
@@ -135,7 +135,7 @@ void record(const Tensor& output, std::span<const Tensor* const> inputs, Backwar
   if (recording(inputs))
     Tape::current()->append(output, inputs, std::move(backward));
   else
-    Tape::pass_over(output, inputs);
+    Tape::note_unrecorded(output, inputs);
 }
 
 /// Records an op whose inputs are listed where it is called.

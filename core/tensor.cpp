@@ -97,15 +97,16 @@ Tensor Tensor::require_gradient(bool required) const {
 
 bool Tensor::shares_elements(const Tensor& other) const {
   return storage_ && other.storage_ && storage_->value == other.storage_->value &&
-         layout_.meets(other.layout_);
+         layout_.intersects(other.layout_);
 }
 
 Tensor Tensor::gradient() const {
   if (!storage_ || storage_->gradient_written.empty()) return {};
-  bool written = count() == 0 ||
-                 std::ranges::any_of(
-                     storage_->gradient_written,
-                     [own = *layout_.stretch()](const Stretch& part) { return part.meets(own); });
+  bool written =
+      count() == 0 || std::ranges::any_of(storage_->gradient_written,
+                                          [own = *layout_.stretch()](const Stretch& part) {
+                                            return part.intersects(own);
+                                          });
   if (!written) return {};
   return {storage_->gradient, layout_};
 }
@@ -136,7 +137,7 @@ std::vector<OpenGradient> Tensor::open_gradients(const std::vector<const Tensor*
   for (auto part = parts.begin(); whole && part != parts.end(); ++part) {
     whole = (*part)->shares_storage(first) && !(*part)->layout_.is_broadcast() &&
             std::all_of(parts.begin(), part, [&](const Tensor* before) {
-              return before->layout_.is_apart_from((*part)->layout_);
+              return before->layout_.surely_disjoint((*part)->layout_);
             });
     missing -= (*part)->count();
   }

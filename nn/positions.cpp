@@ -123,8 +123,8 @@ Tensor rotate(const Tensor& x, const Tensor& table) {
   Tensor y = Tensor::empty(x.shape());
   turn(x, table, 1, 0, y);
   record(y, {&x}, [x, table](const Tensor& dy) {
-    deliver(x.open_gradient(),
-            [&](const Tensor& dx, Scalar beta) { turn(dy, table, -1, beta, dx); });
+    write_gradient(x.open_gradient(),
+                   [&](const Tensor& dx, Scalar beta) { turn(dy, table, -1, beta, dx); });
   });
   return y;
 }

@@ -81,7 +81,7 @@ Tensor shifted_rows(const Tensor& input, int64_t width, int64_t start, int64_t s
   Tensor y = Tensor::empty({x.size(0), x.size(1), width});
   add_shifted(x, start, step, 0, y);
   record(y, {&x}, [x, start, step](const Tensor& dy) {
-    deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
+    write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       add_shifted(contiguous(dy), -start, -step, beta, dx);
     });
   });

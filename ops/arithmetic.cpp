@@ -21,8 +21,8 @@ Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
 }
 
 /// Delivers dy · other to the gradient of x; a dy of 0 passes nothing on.
-void deliver_weighted(const Tensor& x, const Tensor& dy, const Tensor& other) {
-  deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
+void write_weighted(const Tensor& x, const Tensor& dy, const Tensor& other) {
+  write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
     apply<2>({&dy, &other}, dx, [beta](auto in, Scalar* out, int64_t n) {
       if (beta == 0) {
         simd::zip(Binary::weigh, in[0], in[1], out, n);
@@ -68,8 +68,8 @@ Tensor multiply(const Tensor& left, const Tensor& right) {
   Tensor a = expand(left, shape), b = expand(right, shape);
   Tensor y = zipped(Binary::multiply, a, b);
   record(y, {&a, &b}, [a, b](const Tensor& dy) {
-    deliver_weighted(a, dy, b);
-    deliver_weighted(b, dy, a);
+    write_weighted(a, dy, b);
+    write_weighted(b, dy, a);
   });
   return y;
 }

@@ -81,7 +81,7 @@ Tensor dropped(const char* operation, const Tensor& residual, const Tensor& inpu
   drop(pattern, x, r.defined() ? r.data() : nullptr, y);
   record(y, {&r, &x}, [r, x, pattern](const Tensor& dy) {
     accumulate(r.open_gradient(), dy);
-    deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
+    write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       drop(pattern, dy, beta == 0 ? nullptr : dx.data(), dx);
     });
   });

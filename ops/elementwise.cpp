@@ -22,7 +22,7 @@ Tensor unary(const char* operation, Unary f, const Tensor& x) {
   Tensor y = Tensor::empty(x.shape());
   apply<1>({&x}, y, [f](auto in, Scalar* out, int64_t n) { simd::map(f, in[0], out, n); });
   record(y, {&x}, [f, x, y](const Tensor& dy) {
-    deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
+    write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       apply<3>({&x, &y, &dy}, dx, [f, beta](auto in, Scalar* out, int64_t n) {
         simd::map_gradient(f, in[0], in[1], in[2], beta, out, n);
       });

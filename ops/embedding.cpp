@@ -46,7 +46,7 @@ Tensor embedding(const Tensor& weight, const Tokens& tokens) {
     out = std::copy_n(table.data() + token * C, C, out);
   }
   record(y, {&table}, [table, values = tokens.values](const Tensor& dy) {
-    Tensor dweight = cleared(table.open_gradient());
+    Tensor dweight = zeroed_target(table.open_gradient());
     if (dweight.defined()) scatter_add(values, dy, dweight);
   });
   return y;

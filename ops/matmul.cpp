@@ -32,8 +32,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   Tensor c = Tensor::empty(shape);  // […, M, P]
   multiply_matrices("matmul", 1, a, b, 0, c);
   record(c, {&a, &b}, [a, b](const Tensor& dc) {
-    deliver_product("matmul", a.open_gradient(), dc, transpose(b), WeightsIn::left);
-    deliver_product("matmul", b.open_gradient(), transpose(a), dc, WeightsIn::right);
+    write_product("matmul", a.open_gradient(), dc, transpose(b), WeightsIn::left);
+    write_product("matmul", b.open_gradient(), transpose(a), dc, WeightsIn::right);
   });
   return c;
 }
@@ -75,9 +75,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
     // The gradient of x comes last, which takes memory that stays and is read next.
-    deliver_product("linear", weight.open_gradient(), transpose(dy_rows), rows);
+    write_product("linear", weight.open_gradient(), transpose(dy_rows), rows);
     accumulate(added.open_gradient(), dy);
-    deliver_product("linear", rows.open_gradient(), dy_rows, weight);
+    write_product("linear", rows.open_gradient(), dy_rows, weight);
   });
   return y;
 }

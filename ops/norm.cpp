@@ -67,7 +67,7 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
     normalize((*normed)[row], from, weight.data(), bias.data(), out + row * C, C);
   });
   record(y, {&x, &weight, &bias}, [x, weight, bias, normed, rows, C](const Tensor& dy) {
-    deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
+    write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       parallel_each(rows, rows_per_tile, [&](int64_t row) {
         const Scalar* from = dy.data() + row * C;
         Scalar* to = dx.mutable_data() + row * C;

@@ -33,8 +33,8 @@ void multiply_by_transposed(const ConstMatrix& a, const Tensor& weight, Addend a
                             const Matrix& c);
 
 /// Adds a b to an open gradient; an empty one takes nothing.
-inline void deliver_product(const char* operation, const OpenGradient& to, const Tensor& a,
-                            const Tensor& b, WeightsIn weights = WeightsIn::none) {
+inline void write_product(const char* operation, const OpenGradient& to, const Tensor& a,
+                          const Tensor& b, WeightsIn weights = WeightsIn::none) {
   if (to) multiply_matrices(operation, 1, a, b, to.beta, to.target, weights);
 }
 

@@ -62,9 +62,9 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   auto product = [](const Tensor& padded) { return slice(padded, -1, 1, padded.size(-1)); };
   multiply_matrices("matmul_left_padded", 1, a, transpose(keys), 0, product(y));
   record(y, {&a, &keys}, [a, keys, product](const Tensor& dy) {
-    deliver_product("matmul_left_padded", a.open_gradient(), product(dy), keys, WeightsIn::left);
-    deliver_product("matmul_left_padded", keys.open_gradient(), transpose(product(dy)), a,
-                    WeightsIn::left);
+    write_product("matmul_left_padded", a.open_gradient(), product(dy), keys, WeightsIn::left);
+    write_product("matmul_left_padded", keys.open_gradient(), transpose(product(dy)), a,
+                  WeightsIn::left);
   });
   return y;
 }

@@ -60,7 +60,7 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     if (begin < end) softmax_row(y + begin, end - begin);
   });
   record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
-    deliver(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
+    write_gradient(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       const auto of_p = ConstMatrix::row_major(p.data(), rows, K);
       const auto of_dp = ConstMatrix::row_major(dp.data(), rows, K);
       const auto of_dx = Matrix::row_major(dx.mutable_data(), rows, K);

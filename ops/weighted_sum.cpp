@@ -20,8 +20,7 @@ Tensor without_idle_rows(const Tensor& p, const Tensor& dy) {
   accumulate(0, kept, p);
   int64_t D = dy.size(-1), K = p.size(-1);
   for (int64_t row = 0; row < dy.count() / std::max<int64_t>(D, 1); ++row) {
-    if (is_zero(rows.data() + row * D, D))
-      std::fill_n(kept.mutable_data() + row * K, K, Scalar{0});
+    if (is_zero(rows.data() + row * D, D)) std::fill_n(kept.mutable_data() + row * K, K, Scalar{0});
   }
   return kept;
 }
@@ -31,10 +30,10 @@ Tensor without_idle_rows(const Tensor& p, const Tensor& dy) {
 Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
   require_defined("weighted_sum", "p", weights, "x", x);
   auto fits = [&](int axis) { return x.size(axis) == weights.size(axis) || x.size(axis) == 1; };
-  require(weights.rank() == 4 && x.rank() == 4 && fits(0) && fits(1) &&
-              weights.size(3) == x.size(2),
-          "weighted_sum: ", weights.shape(), " x ", x.shape(),
-          ": expected [B, H, T, K] and [B or 1, H or 1, K, D]");
+  require(
+      weights.rank() == 4 && x.rank() == 4 && fits(0) && fits(1) && weights.size(3) == x.size(2),
+      "weighted_sum: ", weights.shape(), " x ", x.shape(),
+      ": expected [B, H, T, K] and [B or 1, H or 1, K, D]");
   Tensor p = contiguous(weights);
   int64_t B = p.size(0), H = p.size(1), T = p.size(2), K = p.size(3), D = x.size(3);
   Tensor all = expand(x, {B, H, K, D});
@@ -54,7 +53,7 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
       });
       if (to.beta != 0) accumulate(to, dp);
     }
-    deliver_product("weighted_sum", all.open_gradient(), transpose(kept), dy, WeightsIn::left);
+    write_product("weighted_sum", all.open_gradient(), transpose(kept), dy, WeightsIn::left);
   });
   return y;
 }

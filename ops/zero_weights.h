@@ -22,7 +22,7 @@ enum class Zeros { multiply, select };
 
 /// Calls compute(Zeros::multiply), which returns whether its result is finite, and if it is not
 /// compute(Zeros::select), which computes the same once more.
-void leave_out_zeros(auto compute) {
+void finite_or_selected(auto compute) {
   if (!compute(Zeros::multiply)) compute(Zeros::select);
 }
 

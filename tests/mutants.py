@@ -60,7 +60,7 @@ MUTANTS = [
     Mutant("gradients in place where heads share elements", "core/stretch.cpp",
            "return !both.is_broadcast() && !both.overlaps();", "return true;", "core/layout"),
     Mutant("gradients in place whatever other inputs share", "ops/attention/gradients.cpp",
-           "return !x.shares_storage(*other) || layout.is_apart_from(other->layout());", "return other != nullptr;",
+           "return !x.shares_storage(*other) || layout.surely_disjoint(other->layout());", "return other != nullptr;",
            ATTENTION),
     Mutant("queries' gradients are sums of strips", "ops/attention/gradients.cpp",
            "  if (parts_ == Parts::rows) task %= target_.size(1) * target_.size(2);\n", "", ATTENTION),

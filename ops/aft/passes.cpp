@@ -151,7 +151,7 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
   if (record.in_floats) backward_in<float>(p, record, dy, key, value, sum);
   if (leaves_queries(p, record)) backward_in<double>(p, record, dy, key, value, sum);
   if (sum.defined()) accumulate(p.band.bias.open_gradient(), sum);
-  if (p.n == 0) cleared(p.band.bias.open_gradient());
+  if (p.n == 0) zeroed_target(p.band.bias.open_gradient());
 }
 
 AftSums aft_no_sums(int64_t B, int64_t C) {

@@ -34,12 +34,12 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
     BackwardScratch scratch{{problem}};
     for (int64_t task = begin; task < end; ++task) {
       with_panels({&factors.scores.keys, &factors.keys, &factors.values}, task % heads, [&] {
-        leave_out_zeros([&](Zeros zeros) { return walk(task, zeros, scratch); });
+        finite_or_selected([&](Zeros zeros) { return walk(task, zeros, scratch); });
       });
       for (TaskGradient& own : gradients.all) own.end(task);
     }
   });
-  for (const TaskGradient& own : gradients.all) own.deliver();
+  for (const TaskGradient& own : gradients.all) own.write_gradient();
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

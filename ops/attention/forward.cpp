@@ -100,7 +100,7 @@ void compute(const AttentionBlock& block, const ForwardFactors& factors,
   ConstMatrix y = block.queries(record.y);
   Scalar* to = record.y.mutable_data() + (y.data - record.y.data());
   BlockQueries queries(block, &factors.scores, scratch);
-  leave_out_zeros([&](Zeros zeros) {
+  finite_or_selected([&](Zeros zeros) {
     ForwardBlock forward{block, scratch, zeros, {to, y.rows, y.columns, y.row_stride, 1}};
     clear_matrix(forward.by_clipped);
     bool sees = factors.tiles.for_tiles(block, [&](const AttentionTile& tile) {

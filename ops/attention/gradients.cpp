@@ -15,7 +15,7 @@ bool adds_in_place(const Tensor& x, std::initializer_list<const Tensor*> others,
                    const AttentionProblem& problem) {
   const Layout& layout = x.layout();
   auto is_apart = [&](const Tensor* other) {
-    return !x.shares_storage(*other) || layout.is_apart_from(other->layout());
+    return !x.shares_storage(*other) || layout.surely_disjoint(other->layout());
   };
   return problem.strips() == 1 && layout.strides[-1] == 1 && !layout.is_broadcast() &&
          std::ranges::all_of(others, is_apart);
@@ -75,7 +75,7 @@ void TaskGradient::end(int64_t task) {
   own_[task] = {};
 }
 
-void TaskGradient::deliver() const {
+void TaskGradient::write_gradient() const {
   if (sums_.defined()) accumulate(open_ ? open_ : input_.open_gradient(), sums_);
 }
 

@@ -32,7 +32,7 @@ class TaskGradient {
   /// Adds a task's matrix to a gradient in place, unless the matrix is that part of it.
   void end(int64_t task);
   /// Adds all matrices to another gradient, in a fixed tree.
-  void deliver() const;
+  void write_gradient() const;
 
  private:
   /// Returns a task's part of a gradient in place. It is the task's matrix if nothing was there.

@@ -61,7 +61,7 @@ struct Windows {
     Tensor dh = contiguous(dy);
     int64_t parts = std::max<int64_t>(groups(), 1);
     Sums sums;
-    sums.projected = cleared(projected.open_gradient());
+    sums.projected = zeroed_target(projected.open_gradient());
     if (sums.projected.defined()) sums.beyond = Tensor::zeros({groups(), s - 1, gates});
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});

@@ -99,37 +99,38 @@ TEST_CASE("sums have the same bits whatever the number of threads") {
 
 TEST_CASE("an empty sink takes nothing") {
   accumulate(OpenGradient{}, Tensor::zeros({3}));
-  deliver(OpenGradient{}, [](const Tensor&, Scalar) { FAIL_CHECK("written to"); });
+  write_gradient(OpenGradient{}, [](const Tensor&, Scalar) { FAIL_CHECK("written to"); });
 }
 
-TEST_CASE("deliver writes straight into a dense gradient, else by way of a temporary") {
+TEST_CASE("write_gradient writes straight into a dense gradient, else by way of a temporary") {
   Tensor x = Tensor::zeros({2, 3}).require_gradient();
   Tensor gradient = Tensor::from({3, 2}, std::vector<Scalar>{1, 2, 3, 4, 5, 6});
-  deliver(x.open_gradient(), [&](const Tensor& target, Scalar beta) {
+  write_gradient(x.open_gradient(), [&](const Tensor& target, Scalar beta) {
     CHECK(beta == 0);
     CHECK(target.data() == x.gradient().data());
     accumulate(beta, target, gradient.view(gradient.layout().reshape({2, 3}).value()));
   });
   CHECK(x.gradient().values() == std::vector<Scalar>{1, 2, 3, 4, 5, 6});
-  deliver(x.view(x.layout().permute({1, 0})).open_gradient(),
-          [&](const Tensor& target, Scalar beta) {
-            CHECK(beta == 0);
-            CHECK(target.is_contiguous());
-            CHECK(target.data() != x.gradient().data());
-            accumulate(beta, target, gradient);
-          });
+  write_gradient(x.view(x.layout().permute({1, 0})).open_gradient(),
+                 [&](const Tensor& target, Scalar beta) {
+                   CHECK(beta == 0);
+                   CHECK(target.is_contiguous());
+                   CHECK(target.data() != x.gradient().data());
+                   accumulate(beta, target, gradient);
+                 });
   CHECK(x.gradient().values() == std::vector<Scalar>{2, 5, 8, 6, 9, 12});
 }
 
 TEST_CASE(
-    "cleared: 0 for the first writer, what is there for the next, nothing for an empty sink") {
+    "zeroed_target: 0 for the first writer, what is there for the next, nothing for an empty "
+    "sink") {
   Tensor x = Tensor::full({2, 3}, 1).require_gradient();
   accumulate(x.open_gradient(), Tensor::full({2, 3}, 5));
   x.zero_gradient();  // the buffer keeps its numbers
-  CHECK(cleared(x.open_gradient()).values() == std::vector<Scalar>(6, 0));
+  CHECK(zeroed_target(x.open_gradient()).values() == std::vector<Scalar>(6, 0));
   accumulate(x.open_gradient(), Tensor::full({2, 3}, 5));
-  CHECK(cleared(x.open_gradient()).values() == std::vector<Scalar>(6, 5));
-  CHECK(!cleared({}).defined());
+  CHECK(zeroed_target(x.open_gradient()).values() == std::vector<Scalar>(6, 5));
+  CHECK(!zeroed_target({}).defined());
 }
 
 TEST_CASE("accumulate refuses another shape, by name") {

@@ -87,17 +87,17 @@ TEST_CASE("the stretch of a layout begins and ends with an element") {
 TEST_CASE("layouts meet where they have an element in common") {
   Layout left = matrix.slice(1, 0, 2), right = matrix.slice(1, 2, 4);
   Layout even = matrix.slice(1, 0, 4, 2), upper = matrix.slice(0, 0, 1);
-  CHECK(left.meets(left));
-  CHECK_FALSE(left.meets(right));
-  CHECK_FALSE(right.meets(left));
-  CHECK(even.meets(left));
-  CHECK(even.meets(right));
-  CHECK(upper.meets(left));
-  CHECK_FALSE(upper.meets(matrix.slice(0, 1, 3)));
-  CHECK(matrix.meets(matrix.permute({1, 0})));
-  CHECK_FALSE(matrix.slice(0, 1, 1).meets(matrix));
+  CHECK(left.intersects(left));
+  CHECK_FALSE(left.intersects(right));
+  CHECK_FALSE(right.intersects(left));
+  CHECK(even.intersects(left));
+  CHECK(even.intersects(right));
+  CHECK(upper.intersects(left));
+  CHECK_FALSE(upper.intersects(matrix.slice(0, 1, 3)));
+  CHECK(matrix.intersects(matrix.permute({1, 0})));
+  CHECK_FALSE(matrix.slice(0, 1, 1).intersects(matrix));
   // The middle row lies between the first and the last.
-  CHECK_FALSE(matrix.select(0, 1).meets(matrix.slice(0, 0, 3, 2)));
+  CHECK_FALSE(matrix.select(0, 1).intersects(matrix.slice(0, 0, 3, 2)));
 }
 
 TEST_CASE("slice takes every step-th index from begin to before end") {
@@ -253,18 +253,19 @@ TEST_CASE("the shifts refuse rows with gaps between them") {
 TEST_CASE("the slices of a projection are apart, and what shares an element or may is not") {
   Layout heads = Layout::contiguous({2, 5, 12, 4}).permute({0, 2, 1, 3});  // [B, 3H, T, D]
   Layout keys = heads.slice(1, 4, 8), values = heads.slice(1, 8, 12);
-  CHECK(keys.is_apart_from(values));
-  CHECK(values.is_apart_from(keys));
-  CHECK_FALSE(keys.is_apart_from(keys));
-  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 7, 11)));          // one head in common
-  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 3, 5)));           // of another number of heads
-  CHECK(keys.is_apart_from(heads.slice(1, 0, 4).slice(2, 0, 3)));  // of another number of tokens
-  CHECK_FALSE(keys.slice(2, 0, 3).is_apart_from(keys.slice(2, 2, 5)));
-  CHECK_FALSE(keys.is_apart_from(values.permute({0, 2, 1, 3})));  // apart, of other strides
+  CHECK(keys.surely_disjoint(values));
+  CHECK(values.surely_disjoint(keys));
+  CHECK_FALSE(keys.surely_disjoint(keys));
+  CHECK_FALSE(keys.surely_disjoint(heads.slice(1, 7, 11)));          // one head in common
+  CHECK_FALSE(keys.surely_disjoint(heads.slice(1, 3, 5)));           // of another number of heads
+  CHECK(keys.surely_disjoint(heads.slice(1, 0, 4).slice(2, 0, 3)));  // of another number of tokens
+  CHECK_FALSE(keys.slice(2, 0, 3).surely_disjoint(keys.slice(2, 2, 5)));
+  CHECK_FALSE(keys.surely_disjoint(values.permute({0, 2, 1, 3})));  // apart, of other strides
   Layout shared = keys.slice(1, 0, 1).expand({2, 4, 5, 4});
-  CHECK_FALSE(shared.is_apart_from(values.slice(1, 0, 1).expand({2, 4, 5, 4})));
+  CHECK_FALSE(shared.surely_disjoint(values.slice(1, 0, 1).expand({2, 4, 5, 4})));
   Layout deep = Layout::contiguous({1, 1, 1, 1, 1, 1, 1, 8});
-  CHECK_FALSE(deep.slice(7, 0, 4).is_apart_from(deep.slice(7, 4, 8)));  // of too many axes to tell
+  CHECK_FALSE(
+      deep.slice(7, 0, 4).surely_disjoint(deep.slice(7, 4, 8)));  // of too many axes to tell
 }
 
 TEST_CASE("a layout that shares elements other than by repeating overlaps") {
@@ -297,7 +298,7 @@ TEST_CASE("overlaps, apart and covers agree with counting positions") {
             Positions others = positions(moved);
             bool meet =
                 std::ranges::any_of(others, [&](int64_t n) { return distinct.contains(n); });
-            if (meet) CHECK_FALSE(layout.is_apart_from(moved));
+            if (meet) CHECK_FALSE(layout.surely_disjoint(moved));
           }
           // A layout that stays within the buffer covers it when it repeats nothing.
           bool inside = *distinct.rbegin() < rows * columns;
