@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/dims.h"
 #include "core/stretch.h"
@@ -83,6 +84,9 @@ struct Layout {
   /// Whether the two surely have no element in common, judged by strides alone: they are equal, as
   /// those of a projection's slices are, and interleave. It takes no time, unlike `intersects`.
   bool surely_disjoint(const Layout& other) const;
+  /// Whether parts of one buffer surely are its elements 0 … size-1, each of them in one part
+  /// alone, as `surely_disjoint` judges.
+  static bool partition(const std::vector<const Layout*>& parts, int64_t size);
   /// Whether every index lies in a buffer of elements 0 … size-1.
   bool fits(int64_t size) const;
   /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.

@@ -21,14 +21,14 @@ PackedWeights::PackedWeights() {
 
 PackedWeights::~PackedWeights() {
   if (outermost == this) outermost = nullptr;
-  for (auto& [address, kept] : kept_) --kept.weight.storage_->value->packed;
+  for (auto& [address, kept] : kept_) --kept.weight.storage_->value->readers.packed;
 }
 
 const Packed* PackedWeights::transposed(const ConstMatrix& a, const Tensor& weight,
                                         const Matrix& c) {
   if (!outermost || !kernel_for({a, c})) return nullptr;
   const Storage& storage = *weight.storage_;
-  if (!storage.requires_gradient || storage.computed) return nullptr;
+  if (!storage.requires_gradient || storage.lineage.computed) return nullptr;
   return &outermost->keep(weight);
 }
 
@@ -42,7 +42,7 @@ const Packed& PackedWeights::keep(const Tensor& weight) {
   auto added =
       kept_.emplace(weight.data(), Kept{weight, Packed::right(panel_kernel(), transpose, false)});
   added->second.transposed.pack(Threads::all);
-  ++weight.storage_->value->packed;
+  ++weight.storage_->value->readers.packed;
   return added->second.transposed;
 }
 

@@ -2,14 +2,14 @@
 
 // The memory behind tensors: values, and the gradient that mirrors them.
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "core/layout.h"
+#include "core/guards.h"
 #include "core/machine/matrix.h"
+#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -27,12 +27,8 @@ class Elements {
   /// The number of elements.
   int64_t count() const { return count_; }
 
-  /// The number of entries of live tapes that made or read these values, through any storage and on
-  /// any thread. While there are any, the values must not change.
-  std::atomic<int> recorded = 0;
-  /// The number of packed copies (core/packed_weights.h), on any thread. While there are any, the
-  /// values must not change.
-  std::atomic<int> packed = 0;
+  /// The readers of these values, which must not change while there are any.
+  Readers readers{};
 
  private:
   Buffer own_{};
@@ -48,21 +44,13 @@ struct Storage {
   std::shared_ptr<Elements> value;
   /// The gradient, of the same size; the first writer makes it.
   std::shared_ptr<Elements> gradient;
-  /// Whether ops compute a gradient for the values, unless they are frozen.
-  bool requires_gradient = false;
-  /// The number of Frozen that live, on any thread. While there are any, ops compute no gradient.
-  std::atomic<int> frozen = 0;
-  /// Whether an op made the values from something that requires a gradient, on a tape or on none.
-  /// PyTorch: not is_leaf.
-  bool computed = false;
-  /// The number of the tape that recorded how the values were computed; 0 for none.
-  uint64_t tape = 0;
   /// Which parts of `gradient` were written. Where there are any, the rest is 0; where there are
   /// none, the first writer overwrites what is there.
   std::vector<Stretch> gradient_written{};
-  /// The thread whose live tapes have read these values for a gradient, and in its lower half the
-  /// number of their entries that did. Two threads at a time would mix their gradients.
-  std::atomic<uint64_t> gradient_thread = 0;
+  /// Whether ops compute a gradient for the values, unless they are frozen.
+  bool requires_gradient = false;
+  /// Where the values come from, and which thread trains them.
+  Lineage lineage{};
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

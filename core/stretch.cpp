@@ -97,6 +97,16 @@ bool Layout::surely_disjoint(const Layout& other) const {
   return !both.is_broadcast() && !both.overlaps();
 }
 
+bool Layout::partition(const std::vector<const Layout*>& parts, int64_t size) {
+  for (size_t n = 0; n < parts.size(); ++n) {
+    if (parts[n]->is_broadcast()) return false;
+    for (size_t before = 0; before < n; ++before)
+      if (!parts[before]->surely_disjoint(*parts[n])) return false;
+    size -= parts[n]->count();
+  }
+  return size == 0;
+}
+
 bool Layout::covers(int64_t size) const {
   bool forward = std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; });
   return offset == 0 && count() == size && forward && !is_broadcast() && nests(*this);

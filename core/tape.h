@@ -50,7 +50,7 @@ class Tape {
 
   /// Ends the recording before the tape ends; its backward pass may still come. The tape around it,
   /// if any, records again. (TensorFlow: GradientTape.stop_recording)
-  void stop_recording() { place_.reset(); }
+  void stop_recording() { place_.end(); }
 
   /// The number of entries.
   size_t size() const { return entries_.size(); }
@@ -60,11 +60,11 @@ class Tape {
   std::vector<Tensor> leaves() const;
 
   /// This thread's tape, or null.
-  static Tape* current();
+  static Tape* current() { return RecordingPlace::newest(); }
 
   /// Suspends recording on this thread while it lives, for an evaluation in the middle of training.
   class Pause {
-    std::shared_ptr<Tape*> place_ = place(nullptr);
+    RecordingPlace place_{nullptr};
   };
 
   /// Appends an entry; see `record` below.
@@ -74,54 +74,31 @@ class Tape {
   static void note_unrecorded(const Tensor& output, std::span<const Tensor* const> inputs);
 
  private:
-  /// A tensor whose values stay as they are while this lives. Throws where the tensor is read for a
-  /// gradient, and another thread's tapes do that.
-  class Recorded {
-   public:
-    Recorded(const Tensor& tensor, bool learns);
-    Recorded(Recorded&& other) noexcept = default;
+  /// A tensor that an op made or read: while this lives, nobody may write it, and no other thread
+  /// may train it (core/guards.cpp).
+  struct Recorded {
+    Recorded(const Tensor& x, bool wants);
+    Recorded(Recorded&&) noexcept = default;
     ~Recorded();
-
-    const Tensor& tensor() const { return tensor_; }
-    /// Whether it is an input that required a gradient.
-    bool learns() const { return learns_; }
-
-   private:
-    Tensor tensor_;
-    bool learns_;
-  };
-  /// A tape that runs backward on this thread, which it does while this lives.
-  struct Running {
-    explicit Running(uint64_t number) : tape(number) { innermost() = this; }
-    ~Running() { innermost() = outer; }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-    /// The one that began last, or null.
-    static Running*& innermost();
-
-    uint64_t tape;
-    Running* outer = innermost();
+    Tensor tensor;
+    bool wants_gradient;
   };
   struct Entry {
     Recorded output;
     std::vector<Recorded> inputs;
     Backward backward;
   };
-  /// Returns a place in the list of this thread's tapes and pauses, a null, of which the newest
-  /// counts. It may end anywhere: the thread drops what has ended when it next looks.
-  static std::shared_ptr<Tape*> place(Tape* tape);
-  bool is_foreign(const Tensor& input) const;
-  void check_edges(const Tensor& output) const;
   static void zero_inputs(const Entry& entry);
+  /// Whether another tape computed the input, so that its gradient would end there.
+  bool is_foreign(const Tensor& input) const;
+  /// Throws unless the gradients of the output can be computed (core/guards.cpp).
+  void check_backward(const Tensor& output, const Tensor& cotangent) const;
 
   std::vector<Entry> entries_;
-  /// Its number, which no other tape has had.
-  uint64_t number_ = next_number();
-  static uint64_t next_number();
-  /// Whether an entry has read what another tape computed.
+  uint64_t number_ = next_tape_number();
   bool has_foreign_inputs_ = false;
   bool spent_ = false;
-  std::shared_ptr<Tape*> place_ = place(this);
+  RecordingPlace place_{this};
 };
 
 /// Whether an op on these inputs has to be recorded: a tape is alive and one of them requires a

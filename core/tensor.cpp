@@ -39,10 +39,7 @@ Tensor Tensor::over(Scalar* data, const Layout& layout, std::shared_ptr<const vo
 
 Scalar* Tensor::mutable_data() const {
   require_defined("mutable_data", "the tensor", *this);
-  require(!recorded(), "in-place write: a tensor of shape ", shape(),
-          " is recorded on a live tape");
-  require(storage_->value->packed == 0, "in-place write: a tensor of shape ", shape(),
-          " is kept by PackedWeights");
+  storage_->value->readers.check_write(shape());
   return storage_->value->data() + layout_.offset;
 }
 
@@ -64,12 +61,7 @@ std::vector<Scalar> Tensor::values() const {
 
 Tensor Tensor::view(const Layout& layout) const {
   require_defined("view", "the tensor", *this);
-  require(layout.fits(storage_->value->count()), "view: shape ", layout.shape, " with strides ",
-          layout.strides, " from ", layout.offset, " reaches beyond the ", storage_->value->count(),
-          " elements of the storage");
-  layout.check("view");
-  require(!layout.overlaps(), "view: shape ", layout.shape, " with strides ", layout.strides,
-          " overlaps itself");
+  check_view(layout, storage_->value->count());
   return {storage_, layout};
 }
 
@@ -80,13 +72,13 @@ Tensor Tensor::operator[](int64_t index) const {
 
 Tensor Tensor::require_gradient(bool required) const {
   require_defined("require_gradient", "the tensor", *this);
-  bool cuts = !required && requires_gradient() && storage_->tape != 0 && recorded();
+  bool cuts = !required && requires_gradient() && storage_->lineage.tape != 0 && recorded();
   require(!cuts, "require_gradient: false for what a live tape computed, of shape ", shape(),
           ", would end its gradient; detach() gives a constant");
   storage_->requires_gradient = required;
   if (!recorded()) {
-    storage_->computed = false;
-    storage_->tape = 0;
+    storage_->lineage.computed = false;
+    storage_->lineage.tape = 0;
   }
   if (!required) {
     storage_->gradient.reset();
@@ -133,17 +125,15 @@ OpenGradient Tensor::open_gradient() const {
 std::vector<OpenGradient> Tensor::open_gradients(const std::vector<const Tensor*>& parts) {
   const Tensor& first = *parts[0];
   bool whole = first.has_unwritten_gradient();
-  int64_t missing = whole ? first.storage_->value->count() : 0;
-  for (auto part = parts.begin(); whole && part != parts.end(); ++part) {
-    whole = (*part)->shares_storage(first) && !(*part)->layout_.is_broadcast() &&
-            std::all_of(parts.begin(), part, [&](const Tensor* before) {
-              return before->layout_.surely_disjoint((*part)->layout_);
-            });
-    missing -= (*part)->count();
+  std::vector<const Layout*> layouts;
+  for (const Tensor* part : parts) {
+    whole = whole && part->shares_storage(first);
+    layouts.push_back(&part->layout_);
   }
+  whole = whole && Layout::partition(layouts, first.storage_->value->count());
   std::vector<OpenGradient> open;
   for (const Tensor* part : parts)
-    open.push_back(whole && missing == 0 ? part->open_part(true) : part->open_gradient());
+    open.push_back(whole ? part->open_part(true) : part->open_gradient());
   return open;
 }
 

@@ -50,7 +50,7 @@ class Tensor {
   /// Whether the elements lie row-major without gaps.
   bool is_contiguous() const { return layout_.is_contiguous(); }
   /// Whether a live tape has recorded an op that made or read these values.
-  bool recorded() const { return storage_ && storage_->value->recorded > 0; }
+  bool recorded() const { return storage_ && storage_->value->readers.recorded > 0; }
   /// Whether both are views of one storage.
   bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
   /// Whether some element of the one is an element of the other, in one place of the memory.
@@ -76,7 +76,7 @@ class Tensor {
 
   /// Whether ops compute a gradient for it. PyTorch: requires_grad.
   bool requires_gradient() const {
-    return storage_ && storage_->requires_gradient && storage_->frozen == 0;
+    return storage_ && storage_->requires_gradient && storage_->lineage.frozen == 0;
   }
   /// Asks for a gradient, as a parameter does, or for none, as a frozen parameter does: ops
   /// recorded from now on compute none for it. All views of the storage follow. Returns the same
@@ -146,16 +146,17 @@ struct OpenGradient {
   /// Whether a gradient is wanted.
   explicit operator bool() const { return target.defined(); }
 };
+
 /// A tensor that requires no gradient while this lives, with all views of its storage; afterwards
 /// it does as it did before. Any number may freeze one tensor, on any threads.
 class Frozen {
  public:
   /// Freezes the tensor.
-  explicit Frozen(const Tensor& tensor) : storage_(tensor.storage_) { ++storage_->frozen; }
+  explicit Frozen(const Tensor& tensor) : storage_(tensor.storage_) { ++storage_->lineage.frozen; }
   /// Freezes in the place of the other.
   Frozen(Frozen&&) noexcept = default;
   ~Frozen() {
-    if (storage_) --storage_->frozen;
+    if (storage_) --storage_->lineage.frozen;
   }
 
  private:
