@@ -8,7 +8,7 @@
 #include "core/errors.h"
 #include "core/io/safetensors.h"
 #include "nn/module.h"
-#include "nn/parameters.h"
+#include "nn/parameter_budget.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

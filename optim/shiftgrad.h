@@ -56,6 +56,7 @@
 #include "nn/models/vocabulary.h"
 #include "nn/module.h"
 #include "nn/padded.h"
+#include "nn/parameter_budget.h"
 #include "nn/parameters.h"
 #include "nn/past.h"
 #include "nn/positions.h"

@@ -4,6 +4,7 @@
 
 #include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
+#include "nn/parameter_budget.h"
 #include "optim/fingerprint.h"
 
 using namespace shiftgrad;

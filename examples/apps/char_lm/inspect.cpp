@@ -20,7 +20,7 @@
 #include "examples/apps/runs/model_file.h"
 #include "examples/apps/runs/report.h"
 #include "nn/models/run_file.h"
-#include "nn/parameters.h"
+#include "nn/parameter_budget.h"
 #include "run_folder.h"
 
 namespace char_lm {

@@ -6,6 +6,7 @@
 #include "core/errors.h"
 #include "core/tape.h"
 #include "nn/models/config.h"
+#include "nn/parameter_budget.h"
 #include "ops/loss.h"
 #include "ops/shift.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/errors.h"
 #include "nn/module.h"
-#include "nn/parameters.h"
+#include "nn/parameter_budget.h"
 
 namespace common {
 

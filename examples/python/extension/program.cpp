@@ -14,7 +14,7 @@
 #include "module_program.h"
 #include "nn/layer.h"
 #include "nn/models/config.h"
-#include "nn/parameters.h"
+#include "nn/parameter_budget.h"
 #include "ops/attention.h"
 #include "ops/shape.h"
 #include "ops/shift.h"

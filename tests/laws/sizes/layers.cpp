@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "nn/models/config.h"
+#include "nn/parameter_budget.h"
 #include "nn/positions.h"
 #include "nn/sliding_cache.h"
 #include "ops/shape.h"

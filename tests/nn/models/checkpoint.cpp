@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "core/machine/allocator.h"
-#include "nn/parameters.h"
+#include "nn/parameter_budget.h"
 #include "nn/state_dict.h"
 #include "ops/elementwise.h"
 #include "tests/support/refusal.h"
