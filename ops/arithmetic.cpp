@@ -1,7 +1,6 @@
 #include "ops/arithmetic.h"
 
 #include "core/accumulate.h"
-#include "core/machine/simd.h"
 #include "core/tape.h"
 #include "ops/pointwise.h"
 #include "ops/shape.h"
@@ -10,42 +9,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 using simd::Binary;
 
-namespace {
-
-/// Returns f(a, b), element by element, for operands of one shape. Nothing is recorded.
-Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
-  Tensor y = Tensor::empty(a.shape());
-  apply<2>({&a, &b}, y,
-           [f](auto in, Scalar* out, int64_t n) { simd::zip(f, in[0], in[1], out, n); });
-  return y;
-}
-
-/// Delivers dy · other to the gradient of x; a dy of 0 passes nothing on.
-void write_weighted(const Tensor& x, const Tensor& dy, const Tensor& other) {
-  write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
-    apply<2>({&dy, &other}, dx, [beta](auto in, Scalar* out, int64_t n) {
-      if (beta == 0) {
-        simd::zip(Binary::weigh, in[0], in[1], out, n);
-      } else {
-        simd::multiply_add(in[0], in[1], out, n);
-      }
-    });
-  });
-}
-
-/// The shape to which both operands of an op broadcast.
-Dims shape_of_both(const char* operation, const Tensor& a, const Tensor& b) {
-  require_defined(operation, "the left operand", a, "the right operand", b);
-  return broadcast_shape(operation, a.shape(), b.shape());
-}
-
-}  // namespace
-
 Tensor add(const Tensor& left, const Tensor& right) {
   Dims shape = shape_of_both("add", left, right);
   Tensor a = expand(left, shape), b = expand(right, shape);
   Tensor y = zipped(Binary::add, a, b);
-  record(y, {&a, &b}, [a, b](const Tensor& dy) {
+  record(y, {&a, &b}, [a, b](const Tensor& dy) {  // sums where a or b was broadcast
     accumulate(a.open_gradient(), dy);
     accumulate(b.open_gradient(), dy);
   });

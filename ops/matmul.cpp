@@ -1,7 +1,5 @@
 #include "ops/matmul.h"
 
-#include <algorithm>
-
 #include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/tape.h"
@@ -10,7 +8,10 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Tensor matmul(const Tensor& left, const Tensor& right) {
+namespace {
+
+/// The axes before the last two, to which those of both operands broadcast.
+Dims stack_of_both(const Tensor& left, const Tensor& right) {
   require_defined("matmul", "the left operand", left, "the right operand", right);
   require(left.rank() >= 2 && right.rank() >= 2, "matmul: ", left.shape(), " x ", right.shape(),
           ": expected at least two axes each");
@@ -19,19 +20,26 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   auto stack_of = [](const Tensor& x) {
     return Dims(std::span(x.shape().begin(), x.shape().end() - 2));
   };
-  Dims stack = broadcast_shape("matmul", stack_of(left), stack_of(right));
-  auto stacked = [&](const Tensor& x) {
-    Dims shape = stack;
-    shape.push_back(x.size(-2));
-    shape.push_back(x.size(-1));
-    return expand(x, shape);
-  };
-  Tensor a = stacked(left), b = stacked(right);  // […, M, N], […, N, P]
-  Dims shape = a.shape();
-  shape[-1] = b.size(-1);
-  Tensor c = Tensor::empty(shape);  // […, M, P]
+  return broadcast_shape("matmul", stack_of(left), stack_of(right));
+}
+
+/// The shape of a stack of matrices.
+Dims matrices(Dims stack, int64_t rows, int64_t columns) {
+  stack.push_back(rows);
+  stack.push_back(columns);
+  return stack;
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& left, const Tensor& right) {
+  Dims stack = stack_of_both(left, right);
+  Tensor a = expand(left, matrices(stack, left.size(-2), left.size(-1)));     // […, M, N]
+  Tensor b = expand(right, matrices(stack, right.size(-2), right.size(-1)));  // […, N, P]
+  Tensor c = Tensor::empty(matrices(stack, a.size(-2), b.size(-1)));          // […, M, P]
   multiply_matrices("matmul", 1, a, b, 0, c);
   record(c, {&a, &b}, [a, b](const Tensor& dc) {
+    // da = dc bᵀ and db = aᵀ dc. The weights are in dc: a 0 there passes nothing on.
     write_product("matmul", a.open_gradient(), dc, transpose(b), WeightsIn::left);
     write_product("matmul", b.open_gradient(), transpose(a), dc, WeightsIn::right);
   });
@@ -40,43 +48,37 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
 
 namespace {
 
-/// Returns what to add to the products of y for a bias of its shape, which may be undefined. One
-/// that is no row is put into y.
-Addend start_from(const Tensor& bias, const Tensor& y) {
-  if (!bias.defined()) return 0;
-  const Dims& strides = bias.layout().strides;
-  if (std::count(strides.begin(), strides.end() - 1, 0) == y.rank() - 1 && strides[-1] == 1)
-    return {1, bias.data()};
-  accumulate(0, y, bias);
-  return 1;
-}
-
-}  // namespace
-
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+/// The shape of linear's result, […, P].
+Dims shape_of_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require_defined("linear", "x", x, "weight", weight);
   require(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1),
           "linear: ", x.shape(), " with a weight of ", weight.shape(),
           ": expected […, N] and [P, N]");
   Dims shape = x.shape();
   shape[-1] = weight.size(0);
-  Tensor added;
-  if (bias.defined()) {
-    require(broadcast_shape("linear", bias.shape(), shape) == shape, "linear: a bias of ",
-            bias.shape(), " for a result of ", shape);
-    added = expand(bias, shape);
-  }
-  int64_t count = product(Dims(std::span(shape.begin(), shape.end() - 1)));
-  Tensor rows = reshape(x, {count, x.size(-1)});  // [count, N]
-  Tensor y = Tensor::empty(shape);                // […, P]
-  if (y.count() > 0)
-    multiply_by_transposed(matrix_of(rows.data(), rows), weight, start_from(added, y),
-                           Matrix::row_major(y.mutable_data(), count, weight.size(0)));
-  record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
-    Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
-    // The gradient of x comes last, which takes memory that stays and is read next.
+  require(!bias.defined() || broadcast_shape("linear", bias.shape(), shape) == shape,
+          "linear: a bias of ", bias.shape(), " for a result of ", shape);
+  return shape;
+}
+
+/// Returns x […, N] as a matrix [count, N].
+Tensor as_rows(const Tensor& x) {
+  int64_t count = product(Dims(std::span(x.shape().begin(), x.shape().end() - 1)));
+  return reshape(x, {count, x.size(-1)});
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  Tensor y = Tensor::empty(shape_of_linear(x, weight, bias));          // […, P]
+  Tensor rows = as_rows(x);                                            // [count, N]
+  Tensor added = bias.defined() ? expand(bias, y.shape()) : Tensor();  // […, P]
+  multiply_by_transposed(rows, weight, added, y);
+  record(y, {&rows, &weight, &bias}, [rows, weight, added](const Tensor& dy) {
+    Tensor dy_rows = as_rows(dy);  // [count, P]
     write_product("linear", weight.open_gradient(), transpose(dy_rows), rows);
     accumulate(added.open_gradient(), dy);
+    // x's gradient last: the next op back reads it, so it is still in the cache.
     write_product("linear", rows.open_gradient(), dy_rows, weight);
   });
   return y;

@@ -109,12 +109,31 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   Product{weights, alpha, Threads::all}.add(left, right, beta, sums);
 }
 
-void multiply_by_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
-                            const Matrix& c) {
+namespace {
+
+/// Returns what to add to the products of y for a bias of its shape, which may be undefined. One
+/// that is no row is put into y.
+Addend start_from(const Tensor& bias, const Tensor& y) {
+  if (!bias.defined()) return 0;
+  const Dims& strides = bias.layout().strides;
+  if (std::count(strides.begin(), strides.end() - 1, 0) == y.rank() - 1 && strides[-1] == 1)
+    return {1, bias.data()};
+  accumulate(0, y, bias);
+  return 1;
+}
+
+}  // namespace
+
+void multiply_by_transposed(const Tensor& rows, const Tensor& weight, const Tensor& added,
+                            const Tensor& y) {
+  if (y.count() == 0) return;
+  const ConstMatrix a = matrix_of(rows.data(), rows);
+  const Addend addend = start_from(added, y);
+  const Matrix c = Matrix::row_major(y.mutable_data(), rows.size(0), weight.size(0));
   if (const Packed* packed = PackedWeights::transposed(a, weight, c))
-    gemm(1, a, *packed, added, c, Threads::all);
+    gemm(1, a, *packed, addend, c, Threads::all);
   else
-    gemm(1, a, matrix_of(weight.data(), weight).transposed(), added, c, Threads::all);
+    gemm(1, a, matrix_of(weight.data(), weight).transposed(), addend, c, Threads::all);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

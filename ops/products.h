@@ -3,7 +3,6 @@
 // Products of matrices in tensors, of which nothing is recorded: what the forward and the backward
 // passes of ops are made of.
 
-#include "core/machine/addend.h"
 #include "core/machine/matrix.h"
 #include "core/tensor.h"
 
@@ -27,10 +26,11 @@ enum class WeightsIn { none, left, right };
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
                        Scalar beta, const Tensor& c, WeightsIn weights = WeightsIn::none);
 
-/// Computes c = a weightᵀ + added for a weight [P, N], with the panels that PackedWeights keeps of
-/// it, if it does.
-void multiply_by_transposed(const ConstMatrix& a, const Tensor& weight, Addend added,
-                            const Matrix& c);
+/// Computes y = rows weightᵀ + added for rows [n, N], a weight [P, N], and n dense rows of y […,
+/// P]. `added` has y's shape, or is undefined. The weight is packed once where PackedWeights keeps
+/// it.
+void multiply_by_transposed(const Tensor& rows, const Tensor& weight, const Tensor& added,
+                            const Tensor& y);
 
 /// Adds a b to an open gradient; an empty one takes nothing.
 inline void write_product(const char* operation, const OpenGradient& to, const Tensor& a,
