@@ -9,7 +9,7 @@
 #include "core/machine/simd.h"
 #include "core/tape.h"
 #include "ops/shape.h"
-#include "ops/softmax_row.h"
+#include "ops/softmax.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -55,35 +55,32 @@ double smoothing_loss(const Scalar* row, int64_t V, int32_t target, double smoot
   return smoothing * sum / static_cast<double>(V);
 }
 
-/// Returns the losses of all rows, 0 for ignored ones, and writes their softmax into
-/// `probabilities` [N, V].
-std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
-                                   const CrossEntropyOptions& options,
-                                   const Tensor& probabilities) {
-  int64_t V = logits.size(-1);
-  std::vector<double> losses(targets.values.size());
-  Scalar* all = probabilities.mutable_data();
-  parallel_each(logits.count() / V, rows_per_task, [&](int64_t n) {
-    int32_t target = targets.values[n];
-    if (target == options.ignored) return;
-    const Scalar* row = logits.data() + n * V;
-    losses[n] = softmax_loss(row, V, target, all + n * V) +
-                smoothing_loss(row, V, target, options.label_smoothing);
-  });
-  return losses;
-}
-
-/// Replaces p by p - t, or by 0 for a row that is ignored.
-void subtract_target(Scalar* p, int64_t V, int32_t target, const CrossEntropyOptions& options) {
-  if (target == options.ignored) {
-    std::fill_n(p, V, Scalar(0));
-    return;
-  }
-  double share = options.label_smoothing / static_cast<double>(V);
+/// Replaces p by p - t.
+void subtract_target(Scalar* p, int64_t V, int32_t target, double smoothing) {
+  double share = smoothing / static_cast<double>(V);
   p[target] -= static_cast<Scalar>(1 - static_cast<double>(V - 1) * share);
   if (share == 0) return;
   for (int64_t v = 0; v < V; ++v)
     if (v != target) p[v] -= static_cast<Scalar>(share);
+}
+
+/// Returns the losses of all rows, and writes their slopes p - t into `slopes` [N, V]. Both are 0
+/// for ignored rows.
+std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
+                                   const CrossEntropyOptions& options, const Tensor& slopes) {
+  int64_t V = logits.size(-1);
+  std::vector<double> losses(targets.values.size());
+  Scalar* all = slopes.mutable_data();
+  parallel_each(logits.count() / V, rows_per_task, [&](int64_t n) {
+    int32_t target = targets.values[n];
+    Scalar* slope = all + n * V;
+    if (target == options.ignored) return void(std::fill_n(slope, V, Scalar{0}));
+    const Scalar* row = logits.data() + n * V;
+    losses[n] = softmax_loss(row, V, target, slope) +
+                smoothing_loss(row, V, target, options.label_smoothing);
+    subtract_target(slope, V, target, options.label_smoothing);
+  });
+  return losses;
 }
 
 }  // namespace
@@ -95,16 +92,13 @@ Tensor cross_entropy(const Tensor& input, const Tokens& targets,
       targets.values, [&](int32_t target) { return target != options.ignored; }));
   require(N > 0, "cross_entropy: every target is the ignored one, ", options.ignored.value_or(0));
   Tensor logits = contiguous(input);
-  Tensor probabilities = Tensor::empty(logits.shape());
+  Tensor slopes = Tensor::empty(logits.shape());  // p - t
   double total = 0;
-  for (double loss : softmax_losses(logits, targets, options, probabilities)) total += loss;
+  for (double loss : softmax_losses(logits, targets, options, slopes)) total += loss;
   Tensor mean = Tensor::full({}, static_cast<Scalar>(total / N));
-  record(mean, {&logits}, [logits, targets, options, probabilities, N](const Tensor& dmean) {
+  record(mean, {&logits}, [logits, slopes, N](const Tensor& dmean) {
     // dlogits = (p - t) / N
-    int64_t V = logits.size(-1);
-    for (size_t n = 0; n < targets.values.size(); ++n)
-      subtract_target(probabilities.mutable_data() + n * V, V, targets.values[n], options);
-    accumulate(logits.open_gradient(), probabilities,
+    accumulate(logits.open_gradient(), slopes,
                static_cast<Scalar>(static_cast<double>(dmean.item()) / N));
   });
   return mean;

@@ -1,8 +1,8 @@
 #include "ops/softmax.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <vector>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
@@ -13,28 +13,24 @@
 #include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/softmax_row.h"
-#include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length) {
+  Scalar total = simd::exp_minus(x, greatest, y, length);  // each at most 1, so none overflows
+  simd::axpby(1 / total, y, 0, y, length);
+  return total;
+}
+
 namespace {
 
-/// dx = beta dx + the gradient of softmax(factor x) for a few rows p of it. A row of dp that is 0
-/// passes none on, even where p is NaN.
-void add_gradients(const ConstMatrix& p, const ConstMatrix& dp, Scalar factor, Scalar beta,
-                   const Matrix& dx) {
-  std::vector<Scalar> means(p.rows);
-  simd::softmax_means(p, dp, means.data());
-  if (is_finite(ConstMatrix::row_major(means.data(), 1, p.rows)))
-    return simd::softmax_gradients(p, dp, means.data(), factor, beta, dx);
-  for (int64_t i = 0; i < p.rows; ++i) {
-    const ConstMatrix of_dp = dp.rows_from(i, 1);
-    const Matrix of_dx = dx.rows_from(i, 1);
-    if (is_zero(of_dp.data, dp.columns))
-      simd::axpby(0, of_dp.data, beta, of_dx.data, dp.columns);
-    else
-      simd::softmax_gradients(p.rows_from(i, 1), of_dp, &means[i], factor, beta, of_dx);
-  }
+/// Turns the scores of a row into its probabilities, in place. A score of -inf marks a hidden key.
+void softmax_row(Scalar* y, int64_t length) {
+  Scalar greatest = simd::maximum(y, length);
+  if (std::isfinite(greatest))
+    softmax_below(y, greatest, y, length);
+  else
+    softmax_not_finite(y, length);
 }
 
 }  // namespace
@@ -60,13 +56,15 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     if (begin < end) softmax_row(y + begin, end - begin);
   });
   record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
+    // dscores = factor p (dp - Σ p dp), for each row
     write_gradient(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       const auto of_p = ConstMatrix::row_major(p.data(), rows, K);
       const auto of_dp = ConstMatrix::row_major(dp.data(), rows, K);
       const auto of_dx = Matrix::row_major(dx.mutable_data(), rows, K);
       parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
-        add_gradients(of_p.rows_from(begin, end - begin), of_dp.rows_from(begin, end - begin),
-                      factor, beta, of_dx.rows_from(begin, end - begin));
+        add_softmax_gradients(of_p.rows_from(begin, end - begin),
+                              of_dp.rows_from(begin, end - begin), factor, beta,
+                              of_dx.rows_from(begin, end - begin));
       });
     });
   });

@@ -22,6 +22,10 @@ Tensor log_softmax(const Tensor& x, int64_t axis = -1);
 /// query sees no key.
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor);
 
+/// Sets y_j = e^(x_j - greatest) / Σ_k e^(x_k - greatest) for one row, given its greatest x, and
+/// returns the sum. `x` may be `y`. It is for ops that make their rows themselves.
+Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length);
+
 /// A function that receives the probabilities of a masked softmax, for callers that want to see
 /// them.
 using ProbabilityRecorder = std::function<void(const Tensor& probabilities)>;

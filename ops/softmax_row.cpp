@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "core/machine/simd.h"
+#include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -12,16 +14,6 @@ namespace {
 
 constexpr Scalar not_a_number = std::numeric_limits<Scalar>::quiet_NaN();
 constexpr Scalar none = SoftmaxRow().greatest;
-
-/// Whether a row with this greatest score has no probabilities but NaN.
-bool is_spoilt(Scalar greatest) { return !std::isfinite(greatest) && greatest != none; }
-
-/// Sets the e^… of such a row: NaN, but 0 where a key is hidden. Returns their sum.
-Scalar spoil(Scalar* x, int64_t length) {
-  std::transform(x, x + length, x,
-                 [](Scalar score) { return score == none ? Scalar{0} : not_a_number; });
-  return not_a_number;
-}
 
 }  // namespace
 
@@ -36,7 +28,7 @@ Scalar SoftmaxRow::raise(Scalar seen) {
 void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix& x, Scalar* sums) {
   for (int64_t i = 0; i < x.rows;) {
     std::array<Scalar, 16> shifts;
-    int64_t count = 0;  // of rows that are neither hidden nor spoilt
+    int64_t count = 0;  // of rows whose greatest score is finite
     for (; count < std::ssize(shifts) && i + count < x.rows; ++count) {
       shifts[count] = rows[i + count].greatest;
       if (!std::isfinite(rows[i + count].greatest)) break;
@@ -47,26 +39,34 @@ void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix
     Scalar* scores = &x.at(i, seen[i].begin);
     int64_t length = seen[i].size();
     clear_outside(x, i, seen[i].begin, seen[i].end);
-    sums[i] = is_spoilt(rows[i].greatest) ? spoil(scores, length) : 0;
-    if (sums[i] == 0) std::fill_n(scores, length, Scalar{0});
+    sums[i] = rows[i].greatest == none ? 0 : not_a_number;
+    if (sums[i] == 0)
+      std::fill_n(scores, length, Scalar{0});
+    else
+      softmax_not_finite(scores, length);
     ++i;
   }
 }
 
-Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length) {
-  Scalar total = simd::exp_minus(x, greatest, y, length);
-  simd::axpby(1 / total, y, 0, y, length);
-  return total;
+void softmax_not_finite(Scalar* y, int64_t length) {
+  std::transform(y, y + length, y,
+                 [](Scalar score) { return score == none ? Scalar{0} : not_a_number; });
 }
 
-void softmax_row(Scalar* y, int64_t length) {
-  Scalar greatest = length > 0 ? simd::maximum(y, length) : none;
-  if (greatest == none) {
-    std::fill_n(y, length, Scalar{0});
-    return;
+void add_softmax_gradients(const ConstMatrix& p, const ConstMatrix& dp, Scalar factor, Scalar beta,
+                           const Matrix& dx) {
+  std::vector<Scalar> means(p.rows);
+  simd::softmax_means(p, dp, means.data());
+  if (is_finite(ConstMatrix::row_major(means.data(), 1, p.rows)))
+    return simd::softmax_gradients(p, dp, means.data(), factor, beta, dx);
+  for (int64_t i = 0; i < p.rows; ++i) {
+    const ConstMatrix of_dp = dp.rows_from(i, 1);
+    const Matrix of_dx = dx.rows_from(i, 1);
+    if (is_zero(of_dp.data, dp.columns))
+      simd::axpby(0, of_dp.data, beta, of_dx.data, dp.columns);
+    else
+      simd::softmax_gradients(p.rows_from(i, 1), of_dp, &means[i], factor, beta, of_dx);
   }
-  if (is_spoilt(greatest)) return void(spoil(y, length));
-  softmax_below(y, greatest, y, length);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,6 +1,7 @@
 #pragma once
 
-// The softmax of one row, as kernels call it on rows that they have just made.
+// What the softmax of a row is beside its formula (ops/softmax.cpp): in pieces of the row, for
+// tiles of keys, and where scores or gradients are not finite.
 
 #include <cstdint>
 #include <limits>
@@ -25,11 +26,13 @@ struct SoftmaxRow {
 /// into 0; sums[i] is the sum of row i. Where all so far are hidden, all get 0.
 void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix& x, Scalar* sums);
 
-/// Sets y = e^(x_j - greatest) / Σ e^(x_k - greatest), given the greatest x; returns the sum.
-Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length);
+/// Does what the softmax of a row does where its greatest score is not finite: 0 where a score is
+/// -inf, which marks a hidden key, and NaN elsewhere.
+void softmax_not_finite(Scalar* y, int64_t length);
 
-/// Turns the scores of a row into its probabilities, in place. A score of -inf marks a hidden key;
-/// where all are hidden, all get 0.
-void softmax_row(Scalar* y, int64_t length);
+/// dx = beta dx + the gradient of softmax(factor x) for a few rows p of it. A row of dp that is 0
+/// passes none on, even where p is NaN.
+void add_softmax_gradients(const ConstMatrix& p, const ConstMatrix& dp, Scalar factor, Scalar beta,
+                           const Matrix& dx);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
