@@ -1,6 +1,6 @@
 #include "ops/arithmetic.h"
 #include "ops/attention.h"
-#include "ops/attention/kernel.h"
+#include "ops/attention_check.h"
 #include "ops/clipped.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"

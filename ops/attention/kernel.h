@@ -13,9 +13,6 @@ struct AttentionRecord {
   Tensor exponentials;  // [B, H, T, K], e^(score - greatest); undefined where they are made again
 };
 
-/// Throws when the shapes do not fit together.
-void check_attention(const RelativeAttention& attention);
-
 /// Computes record.y, and the others where they are defined.
 void attention_forward(const RelativeAttention& attention, const AttentionRecord& record);
 
