@@ -14,33 +14,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-namespace {
-
-/// Computes y = beta y + x rotated, for x [B, H, T, D], the sinusoids [T, D] of its positions, and
-/// a contiguous y. A `direction` of -1 rotates back.
-void turn(const Tensor& x, const Tensor& sinusoids, Scalar direction, Scalar beta,
-          const Tensor& y) {
-  const Dims &shape = x.shape(), &strides = x.layout().strides;
-  int64_t H = shape[1], T = shape[2], half = shape[3] / 2;
-  Scalar* out = y.mutable_data();
-  auto put = [beta](Scalar& to, Scalar value) { to = (beta == 0 ? 0 : beta * to) + value; };
-  parallel_ranges(shape[0] * H * T, 64, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      int64_t b = row / (H * T), h = row / T % H, i = row % T;
-      const Scalar* from = x.data() + b * strides[0] + h * strides[1] + i * strides[2];
-      const Scalar *sine = sinusoids.data() + i * 2 * half, *cosine = sine + half;
-      Scalar* to = out + row * 2 * half;
-      for (int64_t n = 0; n < half; ++n) {
-        Scalar low = from[n * strides[3]], high = from[(half + n) * strides[3]];
-        put(to[n], low * cosine[n] - direction * high * sine[n]);
-        put(to[half + n], high * cosine[n] + direction * low * sine[n]);
-      }
-    }
-  });
-}
-
-}  // namespace
-
 Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64_t width) {
   require(width % 2 == 0, layer, ": sinusoid positions need an even d_model, not ", width);
   Within{layer}({0, range::channels.greatest}, "width of sinusoid positions", width);
@@ -102,6 +75,29 @@ Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
 
 namespace {
 
+/// Computes y = beta y + x rotated, for x [B, H, T, D], the sinusoids [T, D] of its positions, and
+/// a contiguous y. A `direction` of -1 rotates back.
+void add_rotated(const Tensor& x, const Tensor& sinusoids, Scalar direction, Scalar beta,
+                 const Tensor& y) {
+  const Dims &shape = x.shape(), &strides = x.layout().strides;
+  int64_t H = shape[1], T = shape[2], half = shape[3] / 2;
+  Scalar* out = y.mutable_data();
+  auto put = [beta](Scalar& to, Scalar value) { to = (beta == 0 ? 0 : beta * to) + value; };
+  parallel_ranges(shape[0] * H * T, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t b = row / (H * T), h = row / T % H, i = row % T;
+      const Scalar* from = x.data() + b * strides[0] + h * strides[1] + i * strides[2];
+      const Scalar *sine = sinusoids.data() + i * 2 * half, *cosine = sine + half;
+      Scalar* to = out + row * 2 * half;
+      for (int64_t n = 0; n < half; ++n) {
+        Scalar low = from[n * strides[3]], high = from[(half + n) * strides[3]];
+        put(to[n], low * cosine[n] - direction * high * sine[n]);
+        put(to[half + n], high * cosine[n] + direction * low * sine[n]);
+      }
+    }
+  });
+}
+
 void check_rotated(const Tensor& x) {
   require_defined("rotate", "x", x);
   require(x.rank() == 4 && x.size(3) % 2 == 0, "rotate: x ", x.shape(),
@@ -121,10 +117,10 @@ Tensor rotate(const Tensor& x, const Tensor& table) {
   require(table.defined() && table.shape() == rows && table.is_contiguous(), "rotate: sinusoids ",
           table.shape(), ", expected ", rows, " without gaps");
   Tensor y = Tensor::empty(x.shape());
-  turn(x, table, 1, 0, y);
+  add_rotated(x, table, 1, 0, y);
   record(y, {&x}, [x, table](const Tensor& dy) {
     write_gradient(x.open_gradient(),
-                   [&](const Tensor& dx, Scalar beta) { turn(dy, table, -1, beta, dx); });
+                   [&](const Tensor& dx, Scalar beta) { add_rotated(dy, table, -1, beta, dx); });
   });
   return y;
 }
