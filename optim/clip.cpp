@@ -6,7 +6,7 @@
 #include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
-#include "optim/peers/pieces.h"
+#include "optim/parameter_chunks.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -34,13 +34,13 @@ double sum_of_squares(const Scalar* x, int64_t n) {
 
 double gradient_norm(const std::vector<Parameter>& parameters) {
   require_distinct("gradient_norm", parameters);
-  std::vector<Piece> all = pieces(parameters);
+  std::vector<ParameterChunk> all = parameter_chunks(parameters);
   double squares = parallel_reduce<double>(
       static_cast<int64_t>(all.size()),
       [&](int64_t n) {
-        const Piece& piece = all[n];
-        Tensor gradient = parameters[piece.parameter].value.gradient();
-        return sum_of_squares(gradient.data() + piece.begin, piece.end - piece.begin);
+        const ParameterChunk& chunk = all[n];
+        Tensor gradient = parameters[chunk.parameter].value.gradient();
+        return sum_of_squares(gradient.data() + chunk.begin, chunk.end - chunk.begin);
       },
       [](double left, double right) { return left + right; });
   return std::sqrt(squares);
@@ -51,11 +51,11 @@ double clip_gradient_norm(const std::vector<Parameter>& parameters, double max_n
   double norm = gradient_norm(parameters);
   double factor = max_norm / (norm + 1e-6);
   if (max_norm == 0 || !std::isfinite(norm) || factor >= 1) return norm;
-  std::vector<Piece> all = pieces(parameters);
+  std::vector<ParameterChunk> all = parameter_chunks(parameters);
   parallel_for(static_cast<int64_t>(all.size()), [&](int64_t n) {
-    const Piece& piece = all[n];
-    Scalar* gradient = parameters[piece.parameter].value.gradient().mutable_data() + piece.begin;
-    simd::axpby(static_cast<Scalar>(factor), gradient, 0, gradient, piece.end - piece.begin);
+    const ParameterChunk& chunk = all[n];
+    Scalar* gradient = parameters[chunk.parameter].value.gradient().mutable_data() + chunk.begin;
+    simd::axpby(static_cast<Scalar>(factor), gradient, 0, gradient, chunk.end - chunk.begin);
   });
   return norm;
 }

@@ -4,7 +4,7 @@
 
 #include "core/errors.h"
 #include "core/machine/parallel.h"
-#include "optim/peers/pieces.h"
+#include "optim/parameter_chunks.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -46,20 +46,20 @@ void Optimizer::step(double learning_rate) {
     check_rate("learning rate ", learning_rate * factors_[n], parameters_[n].name);
   for (size_t n = 0; n < parameters_.size(); ++n)
     if (parameters_[n].value.gradient().defined()) ++moments_[n].updates;
-  std::vector<Piece> all = pieces(parameters_);
+  std::vector<ParameterChunk> all = parameter_chunks(parameters_);
   parallel_for(std::ssize(all), [&](int64_t n) {
-    const Piece& piece = all[n];
-    const auto& [name, value, decay] = parameters_[piece.parameter];
-    const Moments& moments = moments_[piece.parameter];
+    const ParameterChunk& chunk = all[n];
+    const auto& [name, value, decay] = parameters_[chunk.parameter];
+    const Moments& moments = moments_[chunk.parameter];
     auto written_from = [](const Tensor& tensor, int64_t begin) {
       return tensor.defined() ? tensor.mutable_data() + begin : nullptr;
     };
     Tensor gradient = value.gradient();
-    double rate = learning_rate * factors_[piece.parameter];
-    for (int64_t begin = piece.begin; begin < piece.end; begin += UpdateBlock::most) {
+    double rate = learning_rate * factors_[chunk.parameter];
+    for (int64_t begin = chunk.begin; begin < chunk.end; begin += UpdateBlock::most) {
       UpdateBlock block{written_from(value, begin), gradient.data() + begin,
                         written_from(moments.first, begin), written_from(moments.second, begin),
-                        std::min(UpdateBlock::most, piece.end - begin)};
+                        std::min(UpdateBlock::most, chunk.end - begin)};
       update(rule_, rate, decay == Decay::yes, moments.updates, block);
     }
   });

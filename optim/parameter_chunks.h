@@ -8,13 +8,13 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The elements begin … end-1 of one parameter.
-struct Piece {
+struct ParameterChunk {
   size_t parameter;
   int64_t begin, end;
 };
 
-/// Returns all parameters that have a gradient, cut into pieces of similar work for the threads.
+/// Returns all parameters that have a gradient, cut into chunks of similar work for the threads.
 /// The cut depends on the shapes only.
-std::vector<Piece> pieces(const std::vector<Parameter>& parameters);
+std::vector<ParameterChunk> parameter_chunks(const std::vector<Parameter>& parameters);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
