@@ -11,19 +11,14 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-void Attention::build(const char* layer, int64_t d_model, int64_t heads,
-                      std::optional<int64_t> head_size, bool with_bias, Init values) {
-  name = layer;
-  AtLeast at_least{layer};
-  at_least(1, "d_model", d_model);
-  at_least(1, "n_head", heads);
-  require(head_size || d_model % heads == 0, layer, ": d_model ", d_model,
-          " is not divisible by n_head ", heads);
-  n_head = heads;
-  d_head = head_size.value_or(d_model / heads);
-  at_least(1, "d_head", d_head);
-  qkv = Linear(d_model, 3 * n_head * d_head, with_bias, values);
-  output = Linear(n_head * d_head, d_model, with_bias, values);
+Heads Attention::heads(const Tensor& x, const Tensor& memory) const {
+  if (!memory.defined() || memory.size(1) == 0) {
+    std::vector<Tensor> parts = split(project_parts(x, 0, 3), n_head, 1);  // [B, H, T, D] each
+    return {parts[0], parts[1], parts[2]};
+  }
+  Heads all = project_source(concat({memory, x}, 1));
+  all.query = project_query(x);
+  return all;
 }
 
 Tensor Attention::project_parts(const Tensor& x, int64_t begin, int64_t end) const {
@@ -37,47 +32,10 @@ Heads Attention::project_source(const Tensor& source) const {
   return {{}, slice(both, 1, 0, n_head), slice(both, 1, n_head, 2 * n_head)};
 }
 
-Heads Attention::heads(const Tensor& x, const Tensor& memory) const {
-  if (!memory.defined() || memory.size(1) == 0) {
-    std::vector<Tensor> parts = split(project_parts(x, 0, 3), n_head, 1);  // [B, H, T, D] each
-    return {parts[0], parts[1], parts[2]};
-  }
-  Heads all = project_source(concat({memory, x}, 1));
-  all.query = project_query(x);
-  return all;
-}
-
-Terms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
-  check_input(name, x, past.memory(), qkv.weight.size(1));
-  Heads own = heads(x, past.memory());
-  auto* cache = past.cache<AttentionCache>();
-  if (!cache) return terms(own, context);
-  int64_t seen = cache->seen(), T = x.size(1), whole = piece();
-  require(seen % whole == 0, name, ": ", T, " tokens behind ", seen, ", expected whole chunks of ",
-          whole, " before them");
-  Heads all = cache->append(rotated(own, seen, seen));
-  int64_t K = all.key.size(2);
-  Tensor positions = cache->positions(K - 1, nearest(T), [&](int64_t farthest, int64_t nearest) {
-    return position_table(farthest, nearest, context);  // [n, H, D]
-  });
-  return with_mask_and_dropout(equation(all, positions), context, seen + T - K);
-}
-
-RelativeAttention Attention::terms(const Heads& heads, Context& context) const {
+RelativeAttention Attention::terms_of(const Heads& heads, Context& context) const {
   int64_t T = heads.query.size(2), K = heads.key.size(2);
   Tensor positions = position_table(K - 1, nearest(T), context);
   return with_mask_and_dropout(equation(rotated(heads, K - T, 0), positions), context);
-}
-
-std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {
-  require(piece() > 0, name, ": a two-way layer without chunks cannot be fed in pieces");
-  AtLeast{name.c_str()}(0, "limit", limit);
-  return new_cache<AttentionCache>(limit, attention_span());
-}
-
-void Attention::visit(Visitor& visitor) const {
-  visitor("qkv", qkv);
-  visitor("output", output);
 }
 
 RelativeAttention Attention::with_mask_and_dropout(RelativeAttention terms, Context& context,
@@ -93,6 +51,48 @@ Tensor Attention::attend(const RelativeAttention& terms, Context& context) const
                  ? composed_attention(terms, context.recorder, context.term_editor)
                  : relative_attention(terms);  // [B, H, T, D]
   return output(merge_heads(y));               // [B, T, C]
+}
+
+Terms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
+  check_input(name, x, past.memory(), qkv.weight.size(1));
+  Heads own = heads(x, past.memory());
+  auto* cache = past.cache<AttentionCache>();
+  if (!cache) return terms_of(own, context);
+  int64_t seen = cache->seen(), T = x.size(1);
+  require(seen % chunk_size() == 0, name, ": ", T, " tokens behind ", seen,
+          ", expected whole chunks of ", chunk_size(), " before them");
+  Heads all = cache->append(rotated(own, seen, seen));
+  int64_t K = all.key.size(2);
+  Tensor positions = cache->positions(K - 1, nearest(T), [&](int64_t farthest, int64_t nearest) {
+    return position_table(farthest, nearest, context);  // [n, H, D]
+  });
+  return with_mask_and_dropout(equation(all, positions), context, seen + T - K);
+}
+
+std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {
+  require(chunk_size() > 0, name, ": a two-way layer without chunks cannot be fed in pieces");
+  AtLeast{name.c_str()}(0, "limit", limit);
+  return new_cache<AttentionCache>(limit, attention_span());
+}
+
+void Attention::build(const char* layer, int64_t d_model, int64_t heads,
+                      std::optional<int64_t> head_size, bool with_bias, Init values) {
+  name = layer;
+  AtLeast at_least{layer};
+  at_least(1, "d_model", d_model);
+  at_least(1, "n_head", heads);
+  require(head_size || d_model % heads == 0, layer, ": d_model ", d_model,
+          " is not divisible by n_head ", heads);
+  n_head = heads;
+  d_head = head_size.value_or(d_model / heads);
+  at_least(1, "d_head", d_head);
+  qkv = Linear(d_model, 3 * n_head * d_head, with_bias, values);
+  output = Linear(n_head * d_head, d_model, with_bias, values);
+}
+
+void Attention::visit(Visitor& visitor) const {
+  visitor("qkv", qkv);
+  visitor("output", output);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

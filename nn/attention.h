@@ -44,7 +44,7 @@ struct Attention : Layer, Sight {
   /// Projects x [B, T, C] to q, and `memory` [B, M, C], which may be undefined, with x to k and v.
   Heads heads(const Tensor& x, const Tensor& memory) const;
   /// Returns all terms over these heads, the first key of which stands at position 0.
-  RelativeAttention terms(const Heads& heads, Context& context) const;
+  RelativeAttention terms_of(const Heads& heads, Context& context) const;
   /// Returns y [B, T, C] from all terms. Passes the probabilities to the recorder.
   Tensor attend(const RelativeAttention& terms, Context& context) const;
 
@@ -78,8 +78,8 @@ struct Attention : Layer, Sight {
              bool with_bias, Init values);
   /// Sets up the members from a variant's config, after a check of its fields.
   template <class Config>
-  void build(const Config& config, Width width, bool with_bias, Init values,
-             std::optional<int64_t> head_size = {}) {
+  void build_from(const Config& config, Width width, bool with_bias, Init values,
+                  std::optional<int64_t> head_size = {}) {
     check_fields(config.type, Sized{config, width});
     build(config.type, width.d_model, width.n_head.value_or(0), head_size, with_bias, values);
     attention_dropout = config.attention_dropout;

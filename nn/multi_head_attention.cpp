@@ -30,7 +30,7 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width,
                                        Init values)
     : position(config.position) {
-  build(config, width, config.bias, values);
+  build_from(config, width, config.bias, values);
   require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }

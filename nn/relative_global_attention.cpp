@@ -25,7 +25,7 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
                                                  Width width, Init values) {
-  build(config, width, true, values);
+  build_from(config, width, true, values);
   int64_t distances = config.max_seq;
   window = distances;
   auto embeddings = [&] { return normal_parameter({n_head, distances, d_head}, values); };

@@ -7,7 +7,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
     const RelativeMultiHeadAttentionConfig& config, Width width, Init values) {
-  build(config, width, false, values);
+  build_from(config, width, false, values);
   output.bias = constant_parameter({width.d_model}, 0, values);
   value_bias = constant_parameter({n_head * d_head}, 0, values);
   key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0, values);

@@ -6,7 +6,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 ShawAttention::ShawAttention(const ShawAttentionConfig& config, Width width, Init values) {
-  build(config, width, config.bias, values);
+  build_from(config, width, config.bias, values);
   require(config.max_distance.has_value(), config.type, ": max_distance is missing");
   Dims table{2 * *config.max_distance + 1, d_head};
   if (config.key_positions) key_distance_embeddings = normal_parameter(table, values);

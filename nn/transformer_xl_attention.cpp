@@ -13,7 +13,7 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
                                                Init values)
     : config(own) {
   const char* layer = config.type;
-  build(config, width, config.bias, values, config.d_head);
+  build_from(config, width, config.bias, values, config.d_head);
   if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, values);
   if (config.positions == DistancePositions::sinusoid) {
     require(!config.max_positions, layer, ": max_positions with sinusoid positions");

@@ -88,7 +88,7 @@ struct Sight {
   /// Whether a query may see a later token.
   bool sees_ahead() const;
   /// The number of tokens in multiples of which a sequence may be fed, 0 for all of them at once.
-  int64_t piece() const { return causal ? 1 : chunk ? chunk->size : 0; }
+  int64_t chunk_size() const { return causal ? 1 : chunk ? chunk->size : 0; }
 };
 
 /// The rules and two masks together.

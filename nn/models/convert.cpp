@@ -44,7 +44,7 @@ Tensor random_tensor(const Dims& shape) {
 RelativeAttention terms_of(const Attention& layer, int64_t T) {
   std::vector<Tensor> heads = split(random_tensor({3, layer.n_head, T, layer.d_head}), 1, 0);
   Context context;
-  return layer.terms({heads[0], heads[1], heads[2]}, context);
+  return layer.terms_of({heads[0], heads[1], heads[2]}, context);
 }
 
 /// Throws unless a layer and what it is converted to compute the same values. They do not where

@@ -265,7 +265,7 @@ TEST_CASE("sizes: of what a query sees") {
     sight.farthest(unlimited);
     sight.farthest(3);
     sight.sees_ahead();
-    sight.piece();
+    sight.chunk_size();
     MultiHeadAttentionConfig config;
     config.sight = sight;
     Random random;

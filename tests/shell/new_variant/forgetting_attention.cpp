@@ -9,7 +9,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 ForgettingAttention::ForgettingAttention(const ForgettingAttentionConfig& config, Width width,
                                          Init values) {
-  build(config, width, true, values);
+  build_from(config, width, true, values);
   slope = constant_parameter({n_head}, 0, values);
 }
 
