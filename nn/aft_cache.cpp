@@ -1,6 +1,7 @@
 #include "nn/aft_cache.h"
 
 #include "core/errors.h"
+#include "nn/caches.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,6 +3,7 @@
 // The feed-forward net of a block: two linear layers with an activation between them.
 
 #include "core/named.h"
+#include "nn/caches.h"
 #include "nn/layer.h"
 #include "nn/linear.h"
 #include "ops/elementwise.h"

@@ -19,8 +19,8 @@
 #include <variant>
 #include <vector>
 
+#include "nn/cache.h"
 #include "nn/context.h"
-#include "nn/past.h"
 #include "ops/aft.h"
 #include "ops/attention.h"
 
@@ -47,7 +47,7 @@ struct Layer : StatefulModule {
   /// other shapes of x and memory, as `check_input` does.
   ///
   /// With a cache, the output is that after the tokens in it, and x is added to it. The weights
-  /// must not change between calls. `forward` works on a clone, of which nothing is kept if it
+  /// must not change between calls. `forward` works on a copy, of which nothing is kept if it
   /// throws.
   virtual Tensor forward(const Tensor& x, const Past& past, Context& context) const = 0;
 

@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "core/errors.h"
+#include "nn/caches.h"
 #include "ops/arithmetic.h"
 #include "ops/concat.h"
 #include "ops/matmul.h"

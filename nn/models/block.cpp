@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "nn/caches.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor Block::forward(const Tensor& input, const Past& past, Context& context) const {
   check_input(name, input, past.memory(), parts.front().norm.weight.size(0));
   auto* caches = past.cache<Caches>();
   Tensor x = input;
-  // The call of the block has cloned the caches of all parts, so `forward` serves for them.
+  // The call of the block has copied the caches of all parts, so `forward` serves for them.
   for (size_t n = 0; n < parts.size(); ++n) {
     const auto& [part, function, norm_name, norm] = parts[n];
     Past own;

@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "core/named.h"
+#include "nn/caches.h"
 #include "nn/models/encoder_decoder_block.h"
 #include "nn/models/r_transformer_block.h"
 #include "nn/models/sequence_model.h"

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/errors.h"
+#include "nn/caches.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "nn/caches.h"
 #include "nn/models/sampling.h"
 #include "nn/models/sequence_model.h"
 

@@ -71,7 +71,7 @@ struct SequenceModel : StatefulModule {
   virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const;
   /// Returns the logits [B, T, V] for tokens [B, T] after what the cache has seen, and adds them to
   /// the cache. By default it feeds the kept tokens again, with the new ones after them. It works
-  /// on a clone, of which nothing is kept if it throws.
+  /// on a copy, of which nothing is kept if it throws.
   virtual Tensor step(const Tokens& tokens, Cache& cache, Context& context) const;
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/caches.h"
 #include "nn/linear.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"

@@ -9,6 +9,7 @@
 #include "core/io/json.h"
 #include "described.h"
 #include "module_program.h"
+#include "nn/caches.h"
 #include "nn/models/config.h"
 #include "nn/models/language_model.h"
 #include "ops/concat.h"
