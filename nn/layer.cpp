@@ -2,15 +2,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C) {
-  require(x.defined(), layer, ": x is undefined, expected [B, T, ", C, "]");
-  require(x.rank() == 3 && x.size(2) == C, layer, ": x ", x.shape(), ", expected [B, T, ", C, "]");
-  if (!memory.defined()) return;
-  bool fits = memory.rank() == 3 && memory.size(0) == x.size(0) && memory.size(2) == C;
-  require(fits, layer, ": memory ", memory.shape(), " for x ", x.shape(), ", expected [", x.size(0),
-          ", M, ", C, "]");
-}
-
 Tensor Layer::operator()(const Tensor& x, const Past& past, Context& context) const {
   if (!past.cache()) return forward(x, past, context);
   return advance(*past.cache(), x, [&](Cache& next) { return forward(x, next, context); });
@@ -23,6 +14,15 @@ Tensor Layer::operator()(const Tensor& x, Context& context) const {
 Tensor Layer::operator()(const Tensor& x) const {
   Context context;
   return forward(x, {}, context);
+}
+
+void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C) {
+  require(x.defined(), layer, ": x is undefined, expected [B, T, ", C, "]");
+  require(x.rank() == 3 && x.size(2) == C, layer, ": x ", x.shape(), ", expected [B, T, ", C, "]");
+  if (!memory.defined()) return;
+  bool fits = memory.rank() == 3 && memory.size(0) == x.size(0) && memory.size(2) == C;
+  require(fits, layer, ": memory ", memory.shape(), " for x ", x.shape(), ", expected [", x.size(0),
+          ", M, ", C, "]");
 }
 
 std::vector<NamedLayer> layers(const Module& module) {

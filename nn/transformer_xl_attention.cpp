@@ -9,28 +9,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& own, Width width,
-                                               Init values)
-    : config(own) {
-  const char* layer = config.type;
-  build_from(config, width, config.bias, values, config.d_head);
-  if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, values);
-  if (config.positions == DistancePositions::sinusoid) {
-    require(!config.max_positions, layer, ": max_positions with sinusoid positions");
-    sinusoids(layer, {}, width.d_model);  // or throws
-    position = Linear(width.d_model, n_head * d_head, false, values);
-    if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0, values);
-  } else {
-    require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
-    require(!config.clamp_len, layer, ": clamp_len with learned positions");
-    require(config.max_positions.has_value(), layer,
-            ": max_positions is missing for learned positions");
-    position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, values);
-    if (config.position_bias)
-      position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0, values);
-  }
-}
-
 RelativeAttention TransformerXLAttention::equation(const Heads& heads,
                                                    const Tensor& positions) const {
   const auto& [q, k, v] = heads;
@@ -59,6 +37,28 @@ Tensor TransformerXLAttention::position_table(int64_t farthest, int64_t nearest,
   pattern.first_row = 0;                                       // all members of the batch share R
   Tensor r = position(dropout(R, pattern));                    // [n, H·D]
   return reshape(r, {std::ssize(distances), n_head, d_head});  // [n, H, D]
+}
+
+TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& own, Width width,
+                                               Init values)
+    : config(own) {
+  const char* layer = config.type;
+  build_from(config, width, config.bias, values, config.d_head);
+  if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, values);
+  if (config.positions == DistancePositions::sinusoid) {
+    require(!config.max_positions, layer, ": max_positions with sinusoid positions");
+    sinusoids(layer, {}, width.d_model);  // or throws
+    position = Linear(width.d_model, n_head * d_head, false, values);
+    if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0, values);
+  } else {
+    require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
+    require(!config.clamp_len, layer, ": clamp_len with learned positions");
+    require(config.max_positions.has_value(), layer,
+            ": max_positions is missing for learned positions");
+    position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, values);
+    if (config.position_bias)
+      position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0, values);
+  }
 }
 
 void TransformerXLAttention::visit(Visitor& visitor) const {

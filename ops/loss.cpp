@@ -15,26 +15,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr int64_t rows_per_task = 32;
-
-void check(const char* operation, const Tensor& logits, const Tokens& targets,
-           const CrossEntropyOptions& options = {}) {
-  require_defined(operation, "logits", logits);
-  Dims expected = targets.shape;
-  expected.push_back(logits.rank() > 0 ? logits.size(-1) : 0);
-  require(logits.rank() > 0 && logits.shape() == expected, operation, ": logits of ",
-          logits.shape(), " for targets of ", targets.shape, ", expected […, V] and […]");
-  require(logits.count() > 0, operation, ": logits of ", logits.shape(),
-          ", expected at least one row and one token");
-  require_complete(operation, "targets", targets);
-  double smoothing = options.label_smoothing;
-  require(0 <= smoothing && smoothing <= 1, operation, ": label_smoothing ", smoothing,
-          ", expected 0 to 1");
-  for (int32_t target : targets.values)
-    require(target == options.ignored || (0 <= target && target < logits.size(-1)), operation,
-            ": target ", target, ", expected 0 to ", logits.size(-1) - 1);
-}
-
 /// Sets p = softmax(row) for one row of logits, and returns -log p[target] without passing through
 /// p.
 double softmax_loss(const Scalar* row, int64_t V, int32_t target, Scalar* p) {
@@ -71,7 +51,7 @@ std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
   int64_t V = logits.size(-1);
   std::vector<double> losses(targets.values.size());
   Scalar* all = slopes.mutable_data();
-  parallel_each(logits.count() / V, rows_per_task, [&](int64_t n) {
+  parallel_each(logits.count() / V, 32, [&](int64_t n) {
     int32_t target = targets.values[n];
     Scalar* slope = all + n * V;
     if (target == options.ignored) return void(std::fill_n(slope, V, Scalar{0}));
@@ -81,6 +61,24 @@ std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
     subtract_target(slope, V, target, options.label_smoothing);
   });
   return losses;
+}
+
+void check(const char* operation, const Tensor& logits, const Tokens& targets,
+           const CrossEntropyOptions& options = {}) {
+  require_defined(operation, "logits", logits);
+  Dims expected = targets.shape;
+  expected.push_back(logits.rank() > 0 ? logits.size(-1) : 0);
+  require(logits.rank() > 0 && logits.shape() == expected, operation, ": logits of ",
+          logits.shape(), " for targets of ", targets.shape, ", expected […, V] and […]");
+  require(logits.count() > 0, operation, ": logits of ", logits.shape(),
+          ", expected at least one row and one token");
+  require_complete(operation, "targets", targets);
+  double smoothing = options.label_smoothing;
+  require(0 <= smoothing && smoothing <= 1, operation, ": label_smoothing ", smoothing,
+          ", expected 0 to 1");
+  for (int32_t target : targets.values)
+    require(target == options.ignored || (0 <= target && target < logits.size(-1)), operation,
+            ": target ", target, ", expected 0 to ", logits.size(-1) - 1);
 }
 
 }  // namespace

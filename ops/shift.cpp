@@ -15,22 +15,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Returns x with a zero column before its columns, which then begin at 1, or after them (at 0).
-Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
-  require_defined(operation, "x", x);
-  require(x.rank() >= 2, operation, ": ", x.shape(), ", expected […, T, K]");
-  require(x.size(-1) < INT64_MAX, operation, ": ", x.shape(), ", expected fewer columns");
-  Dims shape = x.shape();
-  shape[-1] += 1;
-  Tensor y = Tensor::zeros(shape);
-  auto inside = [begin](const Tensor& whole) {
-    return slice(whole, -1, begin, begin + whole.size(-1) - 1);
-  };
-  accumulate(0, inside(y), x);
-  record(y, {&x}, [x, inside](const Tensor& dy) { accumulate(x.open_gradient(), inside(dy)); });
-  return y;
-}
-
 /// Whether rows [n, H or 1, D] are for the heads of x [B, H, tokens, D].
 bool fit(const Tensor& x, const Tensor& rows) {
   return x.rank() == 4 && rows.rank() == 3 && rows.size(2) == x.size(3) &&
@@ -39,9 +23,19 @@ bool fit(const Tensor& x, const Tensor& rows) {
 
 }  // namespace
 
-Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 1); }
+Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
+  require_defined("relative_product", "q", q, "rows", rows);
+  require(fit(q, rows) && 0 <= K && K <= rows.size(0), "relative_product: ", q.shape(), " with ",
+          rows.shape(), " for ", K, " keys: expected [B, H, T, D] and [n, H, D] with 0 to n keys");
+  Tensor by_head = permute(rows, {1, 0, 2});                        // [H, n, D]
+  Tensor shifted = rel_shift_view(matmul_left_padded(q, by_head));  // [B, H, T, n]
+  return slice(shifted, -1, 0, K);                                  // [B, H, T, K]
+}
 
-Tensor pad_right(const Tensor& x) { return padded("shift_right", x, 0); }
+Tensor rel_shift_view(const Tensor& padded) {
+  require_defined("rel_shift_view", "padded", padded);
+  return padded.view(padded.layout().rel_shift());
+}
 
 Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   require_defined("matmul_left_padded", "a", a, "b", b);
@@ -69,10 +63,29 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-Tensor rel_shift_view(const Tensor& padded) {
-  require_defined("rel_shift_view", "padded", padded);
-  return padded.view(padded.layout().rel_shift());
+namespace {
+
+/// Returns x with a zero column before its columns, which then begin at 1, or after them (at 0).
+Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
+  require_defined(operation, "x", x);
+  require(x.rank() >= 2, operation, ": ", x.shape(), ", expected […, T, K]");
+  require(x.size(-1) < INT64_MAX, operation, ": ", x.shape(), ", expected fewer columns");
+  Dims shape = x.shape();
+  shape[-1] += 1;
+  Tensor y = Tensor::zeros(shape);
+  auto inside = [begin](const Tensor& whole) {
+    return slice(whole, -1, begin, begin + whole.size(-1) - 1);
+  };
+  accumulate(0, inside(y), x);
+  record(y, {&x}, [x, inside](const Tensor& dy) { accumulate(x.open_gradient(), inside(dy)); });
+  return y;
 }
+
+}  // namespace
+
+Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 1); }
+
+Tensor pad_right(const Tensor& x) { return padded("shift_right", x, 0); }
 
 Tensor rel_shift(const Tensor& x, bool zero_triu) {
   Tensor shifted = rel_shift_view(pad_left(x));
@@ -82,15 +95,6 @@ Tensor rel_shift(const Tensor& x, bool zero_triu) {
   for (int64_t i = 0; i < T; ++i)
     std::fill_n(kept.mutable_data() + i * K, std::clamp<int64_t>(i + K - T + 1, 0, K), Scalar{1});
   return shifted * kept;
-}
-
-Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
-  require_defined("relative_product", "q", q, "rows", rows);
-  require(fit(q, rows) && 0 <= K && K <= rows.size(0), "relative_product: ", q.shape(), " with ",
-          rows.shape(), " for ", K, " keys: expected [B, H, T, D] and [n, H, D] with 0 to n keys");
-  Tensor by_head = permute(rows, {1, 0, 2});                        // [H, n, D]
-  Tensor shifted = rel_shift_view(matmul_left_padded(q, by_head));  // [B, H, T, n]
-  return slice(shifted, -1, 0, K);                                  // [B, H, T, K]
 }
 
 // Backwards, keys stand to queries as queries to keys.

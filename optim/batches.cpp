@@ -66,19 +66,6 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end) {
   return {rows(batch.inputs, begin, end), rows(batch.targets, begin, end), batch.starts_over};
 }
 
-RandomBlocks::RandomBlocks(const KeptText& tokens, int64_t batch, int64_t block,
-                           const Random& start, int64_t scored)
-    : text(tokens), batch_size(batch), block_size(block), loss_tokens(scored), random(start) {
-  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
-}
-
-Batch RandomBlocks::next() {
-  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
-  std::vector<int64_t> begins = rows_of("RandomBlocks", batch_size);
-  for (int64_t& begin : begins) begin = random.below(text.size() - block_size);
-  return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};
-}
-
 ParallelStreams::ParallelStreams(const KeptText& tokens, int64_t batch, int64_t block,
                                  int64_t again, int64_t scored)
     : text(tokens), batch_size(batch), block_size(block), ext_len(again), loss_tokens(scored) {
@@ -97,6 +84,19 @@ Batch ParallelStreams::next() {
               targets(text, begins, length, loss_tokens), position == 0};
   position += length;
   return batch;
+}
+
+RandomBlocks::RandomBlocks(const KeptText& tokens, int64_t batch, int64_t block,
+                           const Random& start, int64_t scored)
+    : text(tokens), batch_size(batch), block_size(block), loss_tokens(scored), random(start) {
+  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
+}
+
+Batch RandomBlocks::next() {
+  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
+  std::vector<int64_t> begins = rows_of("RandomBlocks", batch_size);
+  for (int64_t& begin : begins) begin = random.below(text.size() - block_size);
+  return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};
 }
 
 }  // namespace shiftgrad

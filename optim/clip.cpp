@@ -10,6 +10,20 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+double clip_gradient_norm(const std::vector<Parameter>& parameters, double max_norm) {
+  require(max_norm >= 0, "clip_gradient_norm: max_norm ", max_norm, ", expected at least 0");
+  double norm = gradient_norm(parameters);
+  double factor = max_norm / (norm + 1e-6);
+  if (max_norm == 0 || !std::isfinite(norm) || factor >= 1) return norm;
+  std::vector<ParameterChunk> all = parameter_chunks(parameters);
+  parallel_for(static_cast<int64_t>(all.size()), [&](int64_t n) {
+    const ParameterChunk& chunk = all[n];
+    Scalar* gradient = parameters[chunk.parameter].value.gradient().mutable_data() + chunk.begin;
+    simd::axpby(static_cast<Scalar>(factor), gradient, 0, gradient, chunk.end - chunk.begin);
+  });
+  return norm;
+}
+
 namespace {
 
 /// Sums squares in several running sums side by side, which the compiler puts in the lanes of
@@ -44,20 +58,6 @@ double gradient_norm(const std::vector<Parameter>& parameters) {
       },
       [](double left, double right) { return left + right; });
   return std::sqrt(squares);
-}
-
-double clip_gradient_norm(const std::vector<Parameter>& parameters, double max_norm) {
-  require(max_norm >= 0, "clip_gradient_norm: max_norm ", max_norm, ", expected at least 0");
-  double norm = gradient_norm(parameters);
-  double factor = max_norm / (norm + 1e-6);
-  if (max_norm == 0 || !std::isfinite(norm) || factor >= 1) return norm;
-  std::vector<ParameterChunk> all = parameter_chunks(parameters);
-  parallel_for(static_cast<int64_t>(all.size()), [&](int64_t n) {
-    const ParameterChunk& chunk = all[n];
-    Scalar* gradient = parameters[chunk.parameter].value.gradient().mutable_data() + chunk.begin;
-    simd::axpby(static_cast<Scalar>(factor), gradient, 0, gradient, chunk.end - chunk.begin);
-  });
-  return norm;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -19,27 +19,6 @@ void check_rate(const char* name, double rate, const std::string& parameter = ""
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
-                     std::vector<double> learning_rate_factors)
-    : parameters_(std::move(parameters)), rule_(rule), factors_(std::move(learning_rate_factors)) {
-  check(rule_);
-  require(!parameters_.empty(), "optimizer: no parameters, expected at least 1");
-  require_distinct("optimizer", parameters_);
-  if (factors_.empty()) factors_.assign(parameters_.size(), 1);
-  require(factors_.size() == parameters_.size(), "optimizer: ", factors_.size(),
-          " factors of the learning rate, expected ", parameters_.size());
-  for (size_t n = 0; n < factors_.size(); ++n)
-    check_rate("factor ", factors_[n], parameters_[n].name);
-  for (const auto& [name, value, decay] : parameters_)
-    require(value.is_contiguous(), "optimizer: parameter ", name, " is not contiguous");
-  moments_.resize(parameters_.size());
-  parallel_for(std::ssize(parameters_), [&](int64_t n) {
-    const Dims& shape = parameters_[n].value.shape();
-    if (moment_count(rule_) >= 1) moments_[n].first = Tensor::zeros(shape);
-    if (moment_count(rule_) == 2) moments_[n].second = Tensor::zeros(shape);
-  });
-}
-
 void Optimizer::step(double learning_rate) {
   check_rate("learning rate ", learning_rate);
   for (size_t n = 0; n < factors_.size(); ++n)
@@ -67,6 +46,27 @@ void Optimizer::step(double learning_rate) {
 
 void Optimizer::zero_gradients() const {
   for (const Parameter& parameter : parameters_) parameter.value.zero_gradient();
+}
+
+Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
+                     std::vector<double> learning_rate_factors)
+    : parameters_(std::move(parameters)), rule_(rule), factors_(std::move(learning_rate_factors)) {
+  check(rule_);
+  require(!parameters_.empty(), "optimizer: no parameters, expected at least 1");
+  require_distinct("optimizer", parameters_);
+  if (factors_.empty()) factors_.assign(parameters_.size(), 1);
+  require(factors_.size() == parameters_.size(), "optimizer: ", factors_.size(),
+          " factors of the learning rate, expected ", parameters_.size());
+  for (size_t n = 0; n < factors_.size(); ++n)
+    check_rate("factor ", factors_[n], parameters_[n].name);
+  for (const auto& [name, value, decay] : parameters_)
+    require(value.is_contiguous(), "optimizer: parameter ", name, " is not contiguous");
+  moments_.resize(parameters_.size());
+  parallel_for(std::ssize(parameters_), [&](int64_t n) {
+    const Dims& shape = parameters_[n].value.shape();
+    if (moment_count(rule_) >= 1) moments_[n].first = Tensor::zeros(shape);
+    if (moment_count(rule_) == 2) moments_[n].second = Tensor::zeros(shape);
+  });
 }
 
 void Optimizer::set_moments(std::vector<Moments> moments) {
