@@ -40,7 +40,7 @@ const Packed& PackedWeights::keep(const Tensor& weight) {
       return at->second.transposed;
   const ConstMatrix transpose{weight.data(), shape[1], shape[0], strides[1], strides[0]};
   auto added =
-      kept_.emplace(weight.data(), Kept{weight, Packed::right(panel_kernel(), transpose, false)});
+      kept_.emplace(weight.data(), Kept{weight, Packed::right(weights_kernel(), transpose, false)});
   added->second.transposed.pack(Threads::all);
   ++weight.storage_->value->readers.packed;
   return added->second.transposed;

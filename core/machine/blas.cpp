@@ -204,6 +204,8 @@ bool blas_is_faster(const ProductShape& shape) {
 
 void blas_product(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                   Threads threads) {
+  const bool in_parts = a.columns >= 2 * inner_parts * std::max(c.rows, c.columns);
+  if (c.rows <= thin_rows && !in_parts && multiply_thin(alpha, a, b, added, c, threads)) return;
   if (ProductShape(a, c).multiplications() < worthwhile_products) threads = Threads::one;
   std::optional<MatrixCopy> copy_of_a, copy_of_b;
   if (threads == Threads::all && is_worth_transposing(a, b, c)) {
@@ -215,7 +217,7 @@ void blas_product(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matr
   if (!blas_form(b)) b = copy_of_b.emplace(b).matrix;
   if (threads == Threads::one) {
     multiply(alpha, a, b, added, c);
-  } else if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
+  } else if (in_parts) {
     multiply_in_parts(alpha, a, b, added, c);
   } else if (c.rows >= c.columns) {
     parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {

@@ -23,8 +23,9 @@ inline constexpr int64_t thin_rows = 8;
 
 /// Computes c = alpha a b + added, and returns true, if c has few rows or few columns and the sums
 /// are over elements that lie side by side in a and in b. Such a product takes both where they lie;
-/// packing the larger one would take longer than to multiply it. Otherwise it does nothing.
+/// packing the larger one would take longer than to multiply it. Otherwise it does nothing. The
+/// threads share the columns of a c of few rows; its bits do not depend on how.
 bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Addend added,
-                   const Matrix& c);
+                   const Matrix& c, Threads threads = Threads::one);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -30,6 +30,11 @@ const PanelKernel& panel_kernel(Precision precision) {
   return pairs ? *pairs : simd::rounding_kernel();
 }
 
+const PanelKernel& weights_kernel(Precision precision) {
+  const PanelKernel& usual = panel_kernel(precision);
+  return &usual == &simd::rounding_kernel() ? simd::compact_kernel() : usual;
+}
+
 const PanelKernel* kernel_for(const ProductShape& shape, Precision precision) {
   return products_round(precision) || !blas_is_faster(shape) ? &panel_kernel(precision) : nullptr;
 }

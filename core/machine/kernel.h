@@ -47,6 +47,8 @@ struct PanelKernel {
   int64_t part_columns = tile_columns;
   /// The numbers in an element of a panel, which follow one another in depth.
   int64_t numbers;
+  /// The numbers of different columns that an element of a panel of b has.
+  int64_t columns_in_element = 1;
   /// The elements whose products are added up in one go: a sum is cut at multiples of them alone.
   int64_t depth_step = 1;
   /// How products put a: `by_depth` with `pack_left`, and else with `convert`.
@@ -57,7 +59,7 @@ struct PanelKernel {
   Pack pack_right;
   /// c = alpha a b + added for an a [rows, depth] of elements at any strides and one panel of b; c
   /// is a tile, or less at the edges. Where a tile has more rows than c, those of a that c lacks
-  /// are read too. `step` is `tile_columns`; where numbers are elements, rows of b may lie farther
+  /// are read too. `step` is `panel_width()`; where numbers are elements, rows of b may lie farther
   /// apart.
   void (*multiply)(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Addend added,
                    const Matrix& c);
@@ -71,6 +73,8 @@ struct PanelKernel {
   void (*convert)(const ConstMatrix& a, Scalar* elements, int64_t step) = nullptr;
   PanelBlocks blocks{};
 
+  /// The elements of a panel of b that have the numbers of one depth.
+  int64_t panel_width() const { return tile_columns / columns_in_element; }
   /// Whether this kernel takes the rows of b where they lie.
   bool takes_in_place(const ConstMatrix& b) const {
     return !convert && b.column_stride == 1 && b.columns % tile_columns == 0;
@@ -95,6 +99,10 @@ struct ProductShape {
 /// thread, and cutting the work up costs one microsecond.
 inline constexpr double worthwhile_products = 4e5;
 
+/// The numbers of a factor that are worth several threads where each is multiplied with few others.
+/// Then they are what takes the time: a core reads five of them in a nanosecond out of memory.
+inline constexpr int64_t worthwhile_numbers = 100000;
+
 /// Whether products in this precision round floats. Doubles are never rounded.
 bool products_round(Precision precision = product_precision());
 
@@ -105,6 +113,11 @@ const PanelKernel* kernel_for(const ProductShape& shape, Precision precision = p
 /// bits for an element of c whatever the sizes, the strides and the number of threads. A kernel for
 /// pairs takes numbers below 1e-38 for 0. (PyTorch: torch.set_float32_matmul_precision("medium"))
 const PanelKernel& panel_kernel(Precision precision = product_precision());
+
+/// Returns the kernel of right factors that are packed once for many products of few rows, which
+/// wait for memory: its panels are as small as they can be, and its bits are those of
+/// `panel_kernel`.
+const PanelKernel& weights_kernel(Precision precision = product_precision());
 
 /// Whether bfloat16 products are faster than those of floats: they use the CPU's instructions for
 /// them, AMX's tiles or the vectors of AVX512_BF16, if these multiply more numbers in a cycle than

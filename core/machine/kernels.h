@@ -13,6 +13,8 @@ namespace simd {
 extern const PanelKernel& (*const vector_kernel)();
 /// The kernel for floats that are rounded to bfloat16 as they are packed, in such vectors too.
 extern const PanelKernel& (*const rounding_kernel)();
+/// The same with panels of half the size, from which numbers take two instructions more.
+extern const PanelKernel& (*const compact_kernel)();
 }  // namespace simd
 
 /// The kernel for pairs of bfloat16 numbers in vectors of AVX512_BF16, or null where the CPU has

@@ -13,7 +13,7 @@ bool blas_is_faster(const ProductShape& shape) {
 
 void blas_product(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c,
                   Threads threads) {
-  if (!multiply_thin(alpha, a, b, added, c))
+  if (!multiply_thin(alpha, a, b, added, c, threads))
     panel_product(panel_kernel(Precision::float32), alpha, a, b, added, c, threads);
 }
 

@@ -100,8 +100,11 @@ Packed::Packed(const PanelKernel* kernel, const ConstMatrix& matrix, Side side, 
       pieces_(pieces),
       depths_(depths) {
   if (!kernel) return;
-  width_ = side == Side::left ? kernel->tile_rows : kernel->tile_columns;
-  padded_ = divide_up(pieces.length, width_) * width_;
+  const bool is_left = side == Side::left;
+  const int64_t tile = is_left ? kernel->tile_rows : kernel->tile_columns;
+  width_ = is_left ? tile : kernel->panel_width();
+  columns_in_element_ = tile / width_;
+  padded_ = divide_up(pieces.length, tile) * width_;
   deep_ = divide_up(depths.size, kernel->numbers);
   last_deep_ = divide_up(depths.extent(std::max<int64_t>(depths.count - 1, 0)), kernel->numbers);
   if (order != Order::in_place)

@@ -110,7 +110,8 @@ class Packed {
     return depth_block + 1 < depths_.count ? deep_ : last_deep_;
   }
   Scalar* at(int64_t n, int64_t depth_block) const {
-    return elements_.data() + padded_ * deep_ * depth_block + pieces_.begin(n) * deep(depth_block);
+    return elements_.data() + padded_ * deep_ * depth_block +
+           pieces_.begin(n) / columns_in_element_ * deep(depth_block);
   }
 
   const PanelKernel* kernel_;
@@ -118,7 +119,8 @@ class Packed {
   Side side_;
   Order order_;
   Cut pieces_, depths_;
-  int64_t width_ = 1, padded_ = 0;    // of a panel, and of all of them
+  int64_t width_ = 1, padded_ = 0;    // of a panel, and of all of them, in elements
+  int64_t columns_in_element_ = 1;    // of a right factor
   int64_t deep_ = 0, last_deep_ = 0;  // the elements of a block of depths, and of the last
   Buffer elements_{};
 };

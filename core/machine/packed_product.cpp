@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/machine/blas.h"
+#include "core/machine/simd.h"
 #include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -36,8 +37,12 @@ constexpr int64_t shared_blocks = 8;
 /// several numbers in one go makes more of them in the same time.
 Threads worthwhile_threads(const PanelKernel& kernel, const ConstMatrix& a, const Matrix& c,
                            Threads threads) {
+  const ProductShape shape(a, c);
   const double worthwhile = worthwhile_products * static_cast<double>(kernel.numbers);
-  return ProductShape(a, c).multiplications() < worthwhile ? Threads::one : threads;
+  const bool is_worth_it =
+      shape.multiplications() >= worthwhile ||
+      (c.rows <= thin_rows && shape.depth * shape.columns >= worthwhile_numbers);
+  return is_worth_it ? threads : Threads::one;
 }
 
 /// c = alpha a b + added for an a of one row. Threads share the columns of c.
@@ -101,6 +106,8 @@ bool is_better_transposed(const Matrix& c) {
 
 void tile_product(Scalar alpha, const Factor& a, const Factor& b, Addend added, const Matrix& c,
                   const Band& of_a, const Band& of_c) {
+  if (!b.kernel && c.rows == 1 && c.column_stride == 1 && b.matrix.column_stride == 1)
+    return simd::row_product(alpha, a.matrix, b.matrix, added.put_into(c), c);
   if (!b.kernel) return gemm(alpha, a.matrix, b.matrix, added, c, Threads::one, Precision::float32);
   const PanelKernel& kernel = *b.kernel;
   const Scalar* panel = b.elements.data;

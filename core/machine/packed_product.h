@@ -53,7 +53,8 @@ void panel_product(const PanelKernel& kernel, Scalar alpha, const ConstMatrix& a
                    const ConstMatrix& b, Addend added, const Matrix& c, Threads threads);
 
 /// Computes what `gemm` does, with the same bits, for a b that `Packed::right` has packed: by its
-/// panels if they are those of the kernel that makes this product, and else by b where it lies.
+/// panels if they are those of `weights_kernel` and a kernel makes this product, and else by b where
+/// it lies.
 void gemm(Scalar alpha, const ConstMatrix& a, const Packed& b, Addend added, const Matrix& c,
           Threads threads = Threads::one);
 

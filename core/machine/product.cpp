@@ -38,8 +38,7 @@ void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Addend added, Matrix c, Th
 void gemm(Scalar alpha, const ConstMatrix& a, const Packed& b, Addend added, const Matrix& c,
           Threads threads) {
   if (!has_products(a, b.matrix(), added, c)) return;
-  const PanelKernel* kernel = kernel_for({a, c});
-  if (kernel && kernel == b.kernel())
+  if (kernel_for({a, c}) && b.kernel() == &weights_kernel())
     panel_product(alpha, a, b, added, c, threads);
   else
     gemm(alpha, a, b.matrix(), added, c, threads);

@@ -5,11 +5,14 @@
 #define HWY_TARGET_INCLUDE "core/machine/simd.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "core/errors.h"
 #include "core/machine/dispatch.h"
+#include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "core/machine/simd_functions-inl.h"
 
@@ -131,47 +134,82 @@ HWY_INLINE Vector joined(const Vector (&sums)[size]) {
   return sums[first];
 }
 
-constexpr int64_t tile_rows = std::min<int64_t>(4, lanes);
+/// Asks for a row, or for the memory behind the last one.
+HWY_INLINE void fetch(const Scalar* row, int64_t n) {
+  constexpr int64_t line = 64 / sizeof(Scalar);
+  for (int64_t i = 0; i < n; i += line) hwy::Prefetch(row + i);
+}
+
+/// How many rows ahead those are fetched that lie apart, which the CPU does not do by itself.
+constexpr int64_t fetched_ahead = 4;
+
+/// The rows of a that are read at once, each in a stream of its own.
+constexpr int64_t streams = std::min<int64_t>(4, lanes);
 
 /// Computes the products of M rows of x with a few of a, all sums at once, so that each vector is
-/// loaded once for many and no addition waits for the one before. The last row of a stands in for
-/// those that are missing.
+/// loaded once for many and no addition waits for the one before. The sums of a row of x are
+/// `joined`.
 template <int M>
-HWY_INLINE void product_tile(ConstMatrix x, ConstMatrix a, Vector (&sums)[M]) {
-  const Scalar* rows[tile_rows] = {a.data};
-  for (int64_t r = 1; r < tile_rows; ++r) rows[r] = rows[r - 1] + (r < a.rows ? a.row_stride : 0);
-  Vector totals[M][tile_rows];
+HWY_INLINE void product_tile(const ConstMatrix& x, const Scalar* const (&rows)[streams],
+                             Vector (&sums)[M]) {
+  Vector totals[M][streams];
   for (auto& row : totals)
     for (Vector& total : row) total = hn::Zero(Lanes());
-  for_vectors(a.columns, [&](auto access, int64_t i) HWY_ATTR {
+  for_vectors(x.columns, [&](auto access, int64_t i) HWY_ATTR {
     Vector from_x[M];
     for (int m = 0; m < M; ++m) from_x[m] = access.load(x.data + m * x.row_stride + i);
-    for (int64_t r = 0; r < tile_rows; ++r) {
-      const Vector shared = access.load(rows[r] + i);
-      for (int m = 0; m < M; ++m) totals[m][r] = hn::MulAdd(shared, from_x[m], totals[m][r]);
+    for (int64_t n = 0; n < streams; ++n) {
+      const Vector shared = access.load(rows[n] + i);
+      for (int m = 0; m < M; ++m) totals[m][n] = hn::MulAdd(shared, from_x[m], totals[m][n]);
     }
   });
   for (int m = 0; m < M; ++m) sums[m] = joined(totals[m]);
 }
 
-/// Computes the products of M rows of x with all rows of a.
+/// Computes the products of M rows of x with all rows of a. Each stream has a share of the rows,
+/// one behind another: a long run of memory, which the CPU fetches ahead of where it is read. One
+/// stream alone would leave the memory idle at times, and four rows that lie side by side are too
+/// short to be fetched ahead. The order of a sum is the same in any order of the rows.
+///
+///     rows of a   | 0 1 2 … | n n+1 … | 2n 2n+1 … | 3n 3n+1 … |   read as   0 n 2n 3n   1 n+1 …
 template <int M>
 HWY_NOINLINE void thin_product_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta,
                                   Matrix y) {
-  for (int64_t begin = 0; begin < a.rows; begin += lanes) {
-    const int64_t count = std::min(lanes, a.rows - begin);
-    Vector parts[M][lanes / tile_rows];
-    for (auto& row : parts)
-      for (Vector& part : row) part = hn::Zero(Lanes());
-    for (int64_t r = 0; r < count; r += tile_rows) {
-      Vector sums[M];
-      product_tile<M>(x, a.rows_from(begin + r, std::min(tile_rows, count - r)), sums);
-      for (int m = 0; m < M; ++m) parts[m][r / tile_rows] = sums[m];
+  constexpr int64_t together = lanes / streams;
+  const int64_t share = divide_up(a.rows, streams);
+  const bool lie_apart = a.row_stride > a.columns;
+  const Scalar* rows[streams];  // the last row stands in for those that are missing
+  int64_t sizes[streams];
+  for (int64_t stream = 0; stream < streams; ++stream) {
+    rows[stream] = &a.at(std::clamp<int64_t>(a.rows - 1, 0, stream * share), 0);
+    sizes[stream] = std::clamp<int64_t>(a.rows - stream * share, 0, share);
+  }
+  for (int64_t begin = 0; begin < share; begin += lanes) {
+    const int64_t count = std::min(lanes, share - begin);
+    HWY_ALIGN Scalar sums[M][lanes][streams] = {};
+    for (int64_t first = 0; first < count; first += together) {
+      Vector parts[M][together];
+      for (auto& row : parts)
+        for (Vector& part : row) part = hn::Zero(Lanes());
+      for (int64_t n = 0; n < std::min(together, count - first); ++n) {
+        for (int64_t stream = 0; lie_apart && stream < streams; ++stream)
+          fetch(rows[stream] + fetched_ahead * a.row_stride, a.columns);
+        Vector tile[M];
+        product_tile(x, rows, tile);
+        for (int m = 0; m < M; ++m) parts[m][n] = tile[m];
+        for (int64_t stream = 0; stream < streams; ++stream)
+          rows[stream] += begin + first + n + 1 < sizes[stream] ? a.row_stride : 0;
+      }
+      for (int m = 0; m < M; ++m) hn::Store(joined(parts[m]), Lanes(), sums[m][first]);
     }
-    for (int m = 0; m < M; ++m) {
-      const Matrix row = y.block(m, 1, begin, count);
-      store_sums(alpha, joined(parts[m]), beta, row, row);
-    }
+    for (int64_t stream = 0; stream < streams && begin < sizes[stream]; ++stream)
+      for (int m = 0; m < M; ++m) {
+        HWY_ALIGN Scalar of_stream[lanes];
+        for (int64_t n = 0; n < lanes; ++n) of_stream[n] = sums[m][n][stream];
+        const int64_t columns = std::min(count, sizes[stream] - begin);
+        const Matrix row = y.block(m, 1, stream * share + begin, columns);
+        store_sums(alpha, hn::Load(Lanes(), of_stream), beta, row, row);
+      }
   }
 }
 
@@ -185,6 +223,42 @@ void thin_product(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matri
     if (count == 2) thin_product_of<2>(alpha, rows, a, beta, to);
     if (count == 1) thin_product_of<1>(alpha, rows, a, beta, to);
   }
+}
+
+/// Computes the sums of a row_product for the first `count` vectors of columns.
+template <int count>
+HWY_INLINE void row_product_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+  Vector sums[count];
+  for (Vector& sum : sums) sum = hn::Zero(Lanes());
+  auto add = [&](auto access) HWY_ATTR {
+    for (int64_t n = 0; n < a.rows; ++n) {
+      const Vector weight = constant(x.at(0, n));
+      fetch(&a.at(n + fetched_ahead, 0), std::min(count * lanes, y.columns));
+      for (int v = 0; v < count; ++v)
+        sums[v] = hn::MulAdd(weight, access.load(&a.at(n, v * lanes)), sums[v]);
+    }
+  };
+  if (y.columns >= count * lanes)
+    add(Whole<Lanes>{});
+  else
+    add(Part<Lanes>{y.columns});
+  for (int v = 0; v < count; ++v) {
+    const int64_t column = v * lanes;
+    const Matrix part = y.columns_from(column, std::min(lanes, y.columns - column));
+    store_sums(alpha, sums[v], beta, part, part);
+  }
+}
+
+void row_product(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+  auto rest = [&](int64_t column) HWY_ATTR { return y.columns_from(column, y.columns - column); };
+  auto from = [&](int64_t column) HWY_ATTR { return a.columns_from(column, y.columns - column); };
+  int64_t column = 0;
+  for (; column + 8 * lanes <= y.columns; column += 8 * lanes)
+    row_product_of<8>(alpha, x, from(column), beta, rest(column));
+  for (; column + 4 * lanes <= y.columns; column += 4 * lanes)
+    row_product_of<4>(alpha, x, from(column), beta, rest(column));
+  for (; column < y.columns; column += lanes)
+    row_product_of<1>(alpha, x, from(column), beta, rest(column));
 }
 
 /// x = 0
@@ -316,6 +390,7 @@ SHIFTGRAD_DISPATCH(axpby);
 SHIFTGRAD_DISPATCH(multiply_add);
 SHIFTGRAD_DISPATCH(sum);
 SHIFTGRAD_DISPATCH(thin_product);
+SHIFTGRAD_DISPATCH(row_product);
 SHIFTGRAD_DISPATCH(exp_minus);
 SHIFTGRAD_DISPATCH(exp_below);
 SHIFTGRAD_DISPATCH(is_finite);

@@ -90,6 +90,10 @@ extern void (*const softmax_gradients)(ConstMatrix p, ConstMatrix dp, const Scal
 extern void (*const thin_product)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta,
                                   Matrix y);
 
+/// y = alpha x a + beta y for an x of one row and dense rows of a and y; a beta of 0 never reads y.
+/// Each row of a is read once.
+extern void (*const row_product)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
+
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
 extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 

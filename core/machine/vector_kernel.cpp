@@ -14,6 +14,7 @@
 #include "core/machine/cpu.h"
 #include "core/machine/dispatch.h"
 #include "core/machine/kernels.h"
+#include "core/machine/parallel.h"
 #include "core/machine/simd_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -140,6 +141,53 @@ void convert_rounded(const ConstMatrix& a, Scalar* elements, int64_t step) {
   }
 }
 
+/// Rounded panels of half the size: an element has the numbers of two columns that lie a vector
+/// apart, the first one's in its upper half.
+///
+///     element n of a depth    | column n | column n + lanes |
+struct Halves {
+  static constexpr int64_t width = lanes;  // elements of a depth
+  using Bits = hn::RebindToUnsigned<Lanes>;
+  static HWY_INLINE auto upper() { return hn::Set(Bits(), ~hn::TFromD<Bits>{0} << bits); }
+
+  static HWY_INLINE Vector left(const Scalar* b) {
+    return hn::And(hn::LoadU(Lanes(), b), hn::BitCast(Lanes(), upper()));
+  }
+  static HWY_INLINE Vector right(const Scalar* b) {
+    return hn::BitCast(Lanes(), hn::ShiftLeft<bits>(hn::BitCast(Bits(), hn::LoadU(Lanes(), b))));
+  }
+  static HWY_INLINE Vector joined(Vector left, Vector right) {
+    const auto lower = hn::ShiftRight<bits>(hn::BitCast(Bits(), right));
+    return hn::Or(left, hn::BitCast(Lanes(), lower));
+  }
+
+ private:
+  static constexpr int bits = 4 * sizeof(Scalar);
+};
+
+/// Panels of numbers.
+struct Numbers {
+  static constexpr int64_t width = product_columns;
+  static HWY_INLINE Vector left(const Scalar* b) { return hn::LoadU(Lanes(), b); }
+  static HWY_INLINE Vector right(const Scalar* b) { return hn::LoadU(Lanes(), b + lanes); }
+};
+
+/// Rounds the columns of b and packs them into panels of halves.
+void pack_halves(const ConstMatrix& b, Scalar* panels) {
+  constexpr int64_t deep = 64;
+  HWY_ALIGN Scalar rounded_part[deep * product_columns];
+  for (int64_t first = 0; first < b.columns; first += product_columns) {
+    const int64_t columns = std::min(product_columns, b.columns - first);
+    for (int64_t depth = 0; depth < b.rows; depth += deep) {
+      const ConstMatrix part = b.block(depth, std::min(deep, b.rows - depth), first, columns);
+      pack<product_columns, Packs::rounded>(part, rounded_part);
+      const Scalar* from = rounded_part;
+      for (int64_t n = 0; n < part.rows; ++n, from += Numbers::width, panels += Halves::width)
+        hn::StoreU(Halves::joined(Numbers::left(from), Numbers::right(from)), Lanes(), panels);
+    }
+  }
+}
+
 /// c = alpha sums + added for a whole tile in dense rows. No loop is left over, so that the sums
 /// stay in registers.
 template <int rows, bool wide>
@@ -175,7 +223,7 @@ HWY_NOINLINE void store_part(Scalar alpha, const Scalar* sums, Addend added, con
 
 /// c = alpha a b + added for an a of `rows` rows at any strides, all sums in registers. Three rows
 /// share a pointer: their places are what the CPU's addresses can express.
-template <int rows, bool wide = true>
+template <class Panel, int rows, bool wide = true>
 HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha,
                               Addend added, const Matrix& c) {
   Vector left[rows], right[rows];
@@ -194,10 +242,10 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t ste
   for (int64_t n = 0; n < a.columns; ++n, b += step, ahead += pace) {
     hwy::Prefetch(ahead);
     hwy::Prefetch(b + prefetched * step);
-    hwy::Prefetch(b + prefetched * step + lanes);
-    const Vector b_left = hn::LoadU(Lanes(), b);
+    if constexpr (Panel::width > lanes) hwy::Prefetch(b + prefetched * step + lanes);
+    const Vector b_left = Panel::left(b);
     Vector b_right;
-    if constexpr (wide) b_right = hn::LoadU(Lanes(), b + lanes);
+    if constexpr (wide) b_right = Panel::right(b);
     for (int row = 0; row < rows; ++row) {
       const Vector shared = constant(thirds[row / 3][steps[row % 3]]);
       left[row] = hn::MulAdd(shared, b_left, left[row]);
@@ -216,28 +264,57 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t ste
 }
 
 /// Multiplies pieces of `rows` rows while there are as many, and the rest in powers of two.
-template <int rows, bool wide>
+template <class Panel, int rows, bool wide>
 HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, int64_t step, Scalar alpha,
                                 Addend added, Matrix c) {
   while (c.rows >= rows) {
-    multiply_rows<rows, wide>(a, b, step, alpha, added, c);
+    multiply_rows<Panel, rows, wide>(a, b, step, alpha, added, c);
     a = a.rows_from(rows, a.rows - rows), c = c.rows_from(rows, c.rows - rows);
   }
   constexpr int rest = static_cast<int>(std::bit_floor(static_cast<unsigned>(rows - 1)));
-  if constexpr (rest > 0) multiply_pieces<rest, wide>(a, b, step, alpha, added, c);
+  if constexpr (rest > 0) multiply_pieces<Panel, rest, wide>(a, b, step, alpha, added, c);
 }
 
+template <class Panel>
 void multiply(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Addend added,
               const Matrix& c) {
-  if (c.columns > lanes) return multiply_pieces<product_rows, true>(a, b, step, alpha, added, c);
-  multiply_pieces<product_rows, false>(a, b, step, alpha, added, c);
+  if (c.columns > lanes)
+    return multiply_pieces<Panel, product_rows, true>(a, b, step, alpha, added, c);
+  multiply_pieces<Panel, product_rows, false>(a, b, step, alpha, added, c);
 }
 
+/// Multiplies one row with four panels at a time, each of which is in another part of b: so each is
+/// a long run of memory, which the CPU fetches ahead of where it is read.
+template <class Panel>
 void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Addend added,
                   const Matrix& c) {
-  for (int64_t column = 0; column < c.columns; column += product_columns)
-    multiply_rows<1>(a, b + column * a.columns, product_columns, alpha, added.columns_from(column),
-                     c.columns_from(column, std::min(product_columns, c.columns - column)));
+  constexpr int64_t streams = 4;
+  const int64_t panels = divide_up(c.columns, product_columns), share = divide_up(panels, streams);
+  for (int64_t first = 0; first < share; ++first) {
+    const Scalar* from[streams];  // the last panel stands in for those that are missing
+    Vector left[streams], right[streams];
+    for (int64_t n = 0; n < streams; ++n) {
+      from[n] = b + std::min(n * share + first, panels - 1) * a.columns * Panel::width;
+      left[n] = right[n] = hn::Zero(Lanes());
+    }
+    for (int64_t depth = 0; depth < a.columns; ++depth) {
+      const Vector shared = constant(a.data[depth]);
+      for (int64_t n = 0; n < streams; ++n) {
+        left[n] = hn::MulAdd(shared, Panel::left(from[n]), left[n]);
+        right[n] = hn::MulAdd(shared, Panel::right(from[n]), right[n]);
+        from[n] += Panel::width;
+      }
+    }
+    for (int64_t n = 0; n < streams; ++n) {
+      const int64_t column = (n * share + first) * product_columns;
+      if (column >= c.columns) break;
+      HWY_ALIGN Scalar sums[product_columns];
+      hn::Store(left[n], Lanes(), sums);
+      hn::Store(right[n], Lanes(), sums + lanes);
+      store_part(alpha, sums, added.columns_from(column),
+                 c.columns_from(column, std::min(product_columns, c.columns - column)));
+    }
+  }
 }
 
 /// How such a CPU cuts products. Emerald Rapids has 2 MiB of second cache, and its third is far
@@ -258,9 +335,9 @@ constexpr PanelKernel kernel_for(const PanelBlocks& blocks) {
           .numbers = 1,
           .pack_left = pack<product_rows>,
           .pack_right = pack<product_columns>,
-          .multiply = multiply,
+          .multiply = multiply<Numbers>,
           .pack_row = pack<1>,
-          .multiply_row = multiply_row,
+          .multiply_row = multiply_row<Numbers>,
           .blocks = blocks};
 }
 
@@ -274,6 +351,18 @@ constexpr PanelKernel rounding_kernel_for(const PanelBlocks& blocks) {
   return rounding;
 }
 
+/// The panels of such a task take 128 KiB on AVX2, runs of 32 KiB for each of the four streams.
+constexpr PanelKernel compact_kernel_for(const PanelBlocks& blocks) {
+  PanelKernel compact = rounding_kernel_for(blocks);
+  compact.part_columns = product_columns;
+  compact.columns_in_element = product_columns / Halves::width;
+  compact.pack_right = pack_halves;
+  compact.multiply = multiply<Halves>;
+  compact.multiply_row = multiply_row<Halves>;
+  compact.blocks.column_panels = 16;
+  return compact;
+}
+
 const PanelKernel& vector_kernel() {
   static constexpr PanelKernel as_usual = kernel_for({}), by_depth = kernel_for(blocks_by_depth);
   return reads_by_depth() ? by_depth : as_usual;
@@ -282,6 +371,12 @@ const PanelKernel& vector_kernel() {
 const PanelKernel& rounding_kernel() {
   static constexpr PanelKernel as_usual = rounding_kernel_for({}),
                                by_depth = rounding_kernel_for(blocks_by_depth);
+  return reads_by_depth() ? by_depth : as_usual;
+}
+
+const PanelKernel& compact_kernel() {
+  static constexpr PanelKernel as_usual = compact_kernel_for({}),
+                               by_depth = compact_kernel_for(blocks_by_depth);
   return reads_by_depth() ? by_depth : as_usual;
 }
 
@@ -295,6 +390,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
 SHIFTGRAD_DISPATCH(vector_kernel);
 SHIFTGRAD_DISPATCH(rounding_kernel);
+SHIFTGRAD_DISPATCH(compact_kernel);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd
 

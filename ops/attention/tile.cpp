@@ -48,8 +48,10 @@ int64_t AttentionProblem::strips() const {
 }
 
 int64_t AttentionProblem::grain(int64_t blocks_of_a_task) const {
-  int64_t products = 2 * blocks_of_a_task * block_rows() * K * D;
-  return divide_up(static_cast<int64_t>(worthwhile_products), std::max<int64_t>(products, 1));
+  int64_t numbers = std::max<int64_t>(2 * blocks_of_a_task * K * D, 1);
+  int64_t products = numbers * block_rows();
+  return std::min(divide_up(static_cast<int64_t>(worthwhile_products), products),
+                  divide_up(worthwhile_numbers / 2, numbers));
 }
 
 bool AttentionProblem::keeps_exponentials() const {

@@ -115,7 +115,7 @@ inline constexpr Gemm parallel_rounded_gemm = rounded_gemm<Threads::all>;
 /// Such a product with a b that is packed for itself.
 template <Threads threads>
 void packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  const Packed packed = Packed::right(panel_kernel(), b, false);
+  const Packed packed = Packed::right(weights_kernel(), b, false);
   packed.pack(Threads::all);
   gemm(alpha, a, packed, beta, c, threads);
 }

@@ -181,8 +181,13 @@ TEST_CASE("parallel_gemm: the same bits with any number of threads") {
   struct Sizes {
     int64_t m, k, n;
   };
-  for (auto [m, k, n] :
-       {Sizes{777, 128, 130}, {130, 128, 777}, {384, 768, 128}, {33, 1001, 40}, {1, 512, 2100}}) {
+  for (auto [m, k, n] : {Sizes{777, 128, 130},
+                         {130, 128, 777},
+                         {384, 768, 128},
+                         {33, 1001, 40},
+                         {1, 512, 2100},
+                         {4, 384, 700},
+                         {8, 2000, 1000}}) {
     Operand a(m, k, Order::rows, 1), b(k, n, Order::columns, 2), c(m, n, Order::rows, 3);
     std::vector<Scalar> start = c.memory, serial;
     for (int threads : {1, 2, 4}) {

@@ -168,7 +168,7 @@ TEST_CASE("sum, maximum, exp_minus: of 0 to 70 and of many numbers") {
 TEST_CASE("products: of every number of rows, few numbers and many") {
   on_every_instruction_set([&] {
     for (int64_t M : {0, 1, 2, 3, 4, 7, 8, 9})
-      for (int64_t R : {0, 1, 3, 4, 5, 11})
+      for (int64_t R : {0, 1, 3, 4, 5, 11, 70})
         for (int64_t n : {0, 1, 7, 16, 33, 70, 1001}) {
           CAPTURE(M);
           CAPTURE(R);
@@ -196,6 +196,37 @@ TEST_CASE("products: of every number of rows, few numbers and many") {
                           bound * (2 * sizes + 3 * std::abs(Exact(start[at]))));
             }
         }
+  });
+}
+
+TEST_CASE("row_product: of every width, and rows that lie apart") {
+  on_every_instruction_set([&] {
+    for (int64_t R : {0, 1, 3, 70})
+      for (int64_t n : {1, 5, 16, 33, 64, 130}) {
+        CAPTURE(R);
+        CAPTURE(n);
+        const int64_t stride = n + 3;
+        const Scalars a = random_values(R * stride, 1), x = random_values(2 * R, 2);
+        const Scalars start = random_values(n + 1, 3);
+        Scalars sums = start, fresh(start.size(), not_a_number);
+        const ConstMatrix X{x.data(), 1, R, 0, 2}, A{a.data(), R, n, stride, 1};
+        simd::row_product(2, X, A, 3, {sums.data(), 1, n, n, 1});
+        simd::row_product(1, X, A, 0, {fresh.data(), 1, n, n, 1});
+        CHECK(sums.back() == start.back());
+        CHECK(std::isnan(fresh.back()));
+        for (int64_t c = 0; c < n; ++c) {
+          Exact product = 0, sizes = 0;
+          for (int64_t r = 0; r < R; ++r) {
+            Exact term = Exact(x[size_t(2 * r)]) * a[size_t(r * stride + c)];
+            product += term;
+            sizes += std::abs(term);
+          }
+          Exact bound = epsilon * static_cast<Exact>(R + 4) / 2;
+          check_close(0, fresh[size_t(c)], product, bound * sizes);
+          check_close(0, sums[size_t(c)], 2 * product + 3 * Exact(start[size_t(c)]),
+                      bound * (2 * sizes + 3 * std::abs(Exact(start[size_t(c)]))));
+        }
+      }
   });
 }
 
