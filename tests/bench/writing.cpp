@@ -1,10 +1,13 @@
 // Writing one text token by token, L4 H4 d128: 100 tokens after 200, and after 4000. Where the
-// cache is bounded, the second costs what the first does.
+// cache is bounded, the second costs what the first does. And GPT-2's models of 11 and 85 million
+// parameters, whose weights no cache holds: 200 tokens are before those of one text and of four,
+// and a prompt has 512.
 
 #include <memory>
 
 #include "core/packed_weights.h"
 #include "core/tape.h"
+#include "nn/models/generate.h"
 #include "nn/models/language_model.h"
 #include "nn/models/sampling.h"
 #include "tests/bench/measure.h"
@@ -57,26 +60,61 @@ std::vector<Row> rows() {
   };
 }
 
-Result run(const Row& row, int64_t before, int runs) {
-  constexpr int64_t length = 100;
+/// Writes `length` tokens of so many texts at once after `before` others.
+Result run(const Row& row, int64_t texts, int64_t before, int64_t length, int runs) {
   Random random{.seed = 1};
   LanguageModel model(row.config, random);
   std::unique_ptr<Cache> cache = model.make_cache(row.limit);
   Context context;
   for (int64_t t = 0; t < before; t += 100)
-    model({{1, 100}, std::vector<int32_t>(100, 7)}, *cache, context);
+    model({{texts, 100}, std::vector<int32_t>(texts * 100, 7)}, *cache, context);
   PackedWeights weights;
-  int32_t token = 7;
+  std::vector<int32_t> tokens(texts, 7);
   Result result = timed(runs, [&] {
     std::unique_ptr<Cache> own = cache->clone();
     for (int64_t t = 0; t < length; ++t) {
-      Tensor logits = model({{1, 1}, {token}}, *own, context);
-      std::span row(logits.data(), static_cast<size_t>(logits.count()));
-      token = sample(row, {.temperature = 0.8}, random);
+      Tensor logits = model({{texts, 1}, tokens}, *own, context);  // [texts, 1, V]
+      for (int64_t n = 0; n < texts; ++n) {
+        std::span row(logits.data() + n * logits.size(2), static_cast<size_t>(logits.size(2)));
+        tokens[n] = sample(row, {.temperature = 0.8}, random);
+      }
     }
   });
-  result.tokens = length;
+  result.tokens = static_cast<double>(texts * length);
   return result;
+}
+
+/// Reads a prompt, as `generate` does before it writes.
+Result read(const LanguageModelConfig& config, int64_t length, int runs) {
+  Random random{.seed = 1};
+  LanguageModel model(config, random);
+  const std::vector<int32_t> prompt(length, 7);
+  Result result = timed(runs, [&] { PrefilledPrompt(model, prompt, {}); });
+  result.tokens = static_cast<double>(length);
+  return result;
+}
+
+/// GPT-2's model of this size, over our vocabulary.
+LanguageModelConfig gpt(int64_t layers, int64_t heads, int64_t channels) {
+  LanguageModelConfig config = small_model({});
+  config.n_layer = layers;
+  config.n_head = heads;
+  config.d_model = channels;
+  config.d_inner = 4 * channels;
+  config.activation = Activation::gelu_tanh;
+  config.position = TokenPosition::learned;
+  config.max_len = 1024;
+  return config;
+}
+
+/// What `llama.py` times beside llama.cpp.
+void add_gpt(std::vector<Case>& list, const std::string& size, const LanguageModelConfig& config,
+             int64_t length) {
+  for (int64_t texts : {1, 4})
+    list.push_back({"gpt " + size + (texts == 1 ? ", one text" : ", four texts"), [=](int runs) {
+                      return run({size, config}, texts, 200, length, runs);
+                    }});
+  list.push_back({"gpt " + size + ", a prompt", [=](int runs) { return read(config, 512, runs); }});
 }
 
 }  // namespace
@@ -86,7 +124,9 @@ std::vector<Case> writing_cases() {
   for (const Row& row : rows())
     for (int64_t before : {200, 4000})
       list.push_back({"writing " + row.name + ", after " + std::to_string(before),
-                      [row, before](int runs) { return run(row, before, runs); }});
+                      [row, before](int runs) { return run(row, 1, before, 100, runs); }});
+  add_gpt(list, "L6 H6 d384", gpt(6, 6, 384), 32);
+  add_gpt(list, "L12 H12 d768", gpt(12, 12, 768), 16);
   return list;
 }
 
