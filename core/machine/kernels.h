@@ -13,7 +13,7 @@ namespace simd {
 extern const PanelKernel& (*const vector_kernel)();
 /// The kernel for floats that are rounded to bfloat16 as they are packed, in such vectors too.
 extern const PanelKernel& (*const rounding_kernel)();
-/// The same with panels of half the size, from which numbers take two instructions more.
+/// Does the same by panels of half the size, whose numbers take two instructions more to read.
 extern const PanelKernel& (*const compact_kernel)();
 }  // namespace simd
 
