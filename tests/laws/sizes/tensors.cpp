@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/io/dtype.h"
 #include "core/machine/parallel.h"
 #include "ops/indexing.h"
 #include "ops/shape.h"
