@@ -22,6 +22,8 @@ Tensor relative_attention(const RelativeAttention& attention) {
                    &a.position_rows,
                    &a.position_queries,
                    &a.position_scores,
+                   &a.key_scores,
+                   &a.sink,
                    &a.clipped_keys,
                    &a.clipped_values};
   for (Tensor* x : parts) *x = with_dense_rows(*x);

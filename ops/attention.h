@@ -6,14 +6,14 @@
 //     score_ij = factor · ( (q_i + content_bias)·k_j
 //                           + (q_i + position_bias)·(position_rows[δ] + clipped_keys[c])
 //                           + k_j·position_queries[δ]
-//                           + position_scores[δ] )
-//     p_i      = softmax_j(score_ij) over the visible keys
+//                           + position_scores[δ] + key_scores_j )
+//     p_i      = softmax_j(score_ij) over the visible keys, and a sink without a value
 //     y_i      = Σ_j p_ij (v_j + clipped_values[c])
 //
 // Dai et al. 2019 have the two biases (u and v in the paper) and position_rows, Huang et al. 2018
 // position_rows and position_scores, Shaw et al. 2018 clipped_keys and clipped_values, He et al.
-// 2021 (DeBERTa) position_rows and position_queries, Press et al. 2022 position_scores. A term that
-// is undefined is left out.
+// 2021 (DeBERTa) position_rows and position_queries, Press et al. 2022 position_scores, Lin et al.
+// 2025 (FoX) key_scores. A term that is undefined is left out.
 
 #include <optional>
 
@@ -42,6 +42,9 @@ struct RelativeAttention {
   Tensor position_queries{};
   /// s_δ [n, H].
   Tensor position_scores{};
+  /// g_j [B, H or 1, K]: a score of the key alone. It is added in floats whatever products are
+  /// rounded to.
+  Tensor key_scores{};
 
   /// clipped_keys and clipped_values [2m + 1, H or 1, D]: row c is for the clipped distance c.
   /// With m = 0 all keys share one row: clipped_values is then a bias on the values.
@@ -51,6 +54,10 @@ struct RelativeAttention {
 
   /// 1 unless set; a layer's is 1/√D unless its equation sets another (nn/attention.h).
   std::optional<Scalar> factor{};
+  /// One more logit of each head [H], which the factor does not scale. It takes its share of the
+  /// probabilities and adds nothing to y, so the others add up to less than 1. A sink of 0 is the
+  /// softmax with 1 more in its denominator.
+  Tensor sink{};
   /// Which keys a query sees.
   Visibility visibility{};
   /// Dropout on the probabilities; p_ij of head h and batch member b is its element
@@ -66,13 +73,15 @@ struct RelativeAttention {
 /// 0 takes no part in any sum, and a row of dy that is 0 passes no gradient on. y lies in memory as
 /// [B, T, H, D], so that merging the heads is a view. Time O(B H T K D), less what no query of a
 /// tile sees. Throws when shapes do not fit together. PyTorch: scaled_dot_product_attention, when
-/// the biases, position_rows, position_scores and the clipped tables are undefined.
+/// the biases, position_rows, position_scores, key_scores, sink and the clipped tables are
+/// undefined.
 Tensor relative_attention(const RelativeAttention& attention);
 
 /// Returns p [B, H, T, K] before dropout, from plain ops. `editor` may change the terms of the
 /// score before the factor. These are, in the words of Dai et al., content_content q_i·k_j and
 /// content_position q_i·(position_rows[δ] + clipped_keys[c]); and content_bias, position_bias,
-/// position_content k_j·position_queries[δ] and position_scores, where these are defined.
+/// position_content k_j·position_queries[δ], position_scores and key_scores, where these are
+/// defined.
 Tensor attention_probabilities(const RelativeAttention& attention, const TermEditor& editor = {});
 
 /// Computes relative_attention from attention_probabilities, as the papers write it. It is for

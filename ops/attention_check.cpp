@@ -57,6 +57,12 @@ void check_attention(const RelativeAttention& a) {
   const Tensor& s = a.position_scores;
   require(!s.defined() || (s.rank() == 2 && s.size(1) == H), "relative_attention: position_scores ",
           s.shape(), ", expected [n, ", H, "]");
+  const Tensor &g = a.key_scores, &sink = a.sink;
+  require(!g.defined() || g.shape() == Dims{q.size(0), H, K} || g.shape() == Dims{q.size(0), 1, K},
+          "relative_attention: key_scores ", g.shape(), ", expected [", q.size(0), ", ", H,
+          " or 1, ", K, "]");
+  require(!sink.defined() || sink.shape() == Dims{H}, "relative_attention: sink ", sink.shape(),
+          ", expected ", Dims{H});
   check_distances("position_rows", a.position_rows, a.visibility.sight.causal, T, K);
   check_distances("position_queries", a.position_queries, a.visibility.sight.causal, T, K);
   check_distances("position_scores", s, a.visibility.sight.causal, T, K);

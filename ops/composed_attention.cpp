@@ -43,6 +43,7 @@ std::vector<ScoreTerm> terms_of(const RelativeAttention& attention) {
     add("position_content", relative_key_product(k, attention.position_queries, T));
   if (attention.position_scores.defined())
     add("position_scores", relative_bias(attention.position_scores, T, K));
+  if (attention.key_scores.defined()) add("key_scores", unsqueeze(attention.key_scores, 2));
   return terms;
 }
 
@@ -53,8 +54,8 @@ Tensor attention_probabilities(const RelativeAttention& attention, const TermEdi
   Dims shape = attention.query.shape();
   shape[3] = attention.key.size(2);
   Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
-  return masked_softmax(scores, attention.visibility,
-                        attention.factor.value_or(1));  // [B, H, T, K]
+  return masked_softmax(scores, attention.visibility, attention.factor.value_or(1),
+                        attention.sink);  // [B, H, T, K]
 }
 
 Tensor composed_attention(const RelativeAttention& attention, const ProbabilityRecorder& recorder,

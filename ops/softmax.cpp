@@ -33,19 +33,37 @@ void softmax_row(Scalar* y, int64_t length) {
     softmax_not_finite(y, length);
 }
 
+/// Does the same beside one more logit, and returns the share that it has.
+Scalar softmax_row(Scalar* y, int64_t length, Scalar logit) {
+  Scalar greatest = simd::maximum(y, length);
+  if (greatest < logit) greatest = logit;  // a NaN stays
+  if (!std::isfinite(greatest)) {
+    softmax_not_finite(y, length);
+    return 0;
+  }
+  Scalar own = std::exp(logit - greatest), total = own + simd::exp_minus(y, greatest, y, length);
+  simd::axpby(1 / total, y, 0, y, length);
+  return own / total;
+}
+
 }  // namespace
 
-Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor) {
+Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor,
+                      const Tensor& sink) {
   require_defined("masked_softmax", "scores", scores);
   require(scores.rank() == 4, "softmax: scores of ", scores.shape(), ", expected [B, H, T, K]");
-  int64_t B = scores.size(0), T = scores.size(2), K = scores.size(3);
+  int64_t B = scores.size(0), H = scores.size(1), T = scores.size(2), K = scores.size(3);
   visibility.check("softmax", B, T, K);
+  const Tensor logits = sink.defined() ? contiguous(sink) : sink;  // [H]
+  require(!sink.defined() || sink.shape() == Dims{H}, "softmax: sink ", sink.shape(), ", expected ",
+          Dims{H});
+  Tensor shares = sink.defined() ? Tensor::zeros({B, H, T}) : sink;  // of the sink
   Tensor p = Tensor::empty(scores.shape());
   accumulate(0, p, scores, factor);
   Scalar* probabilities = p.mutable_data();
-  int64_t rows = B * scores.size(1) * T;
+  int64_t rows = B * H * T;
   parallel_each(rows, 32, [&](int64_t row) {
-    int64_t b = row / (scores.size(1) * T), i = row % T;
+    int64_t b = row / (H * T), h = row / T % H, i = row % T;
     Scalar* y = probabilities + row * K;
     auto [begin, end] = visibility.range(i, T, K);
     std::fill(y, y + std::min(begin, K), Scalar{0});
@@ -53,9 +71,14 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, i);
     for (int64_t j = begin; (pads || hides) && j < end; ++j)
       if ((pads && pads[j]) || (hides && hides[j])) y[j] = -std::numeric_limits<Scalar>::infinity();
-    if (begin < end) softmax_row(y + begin, end - begin);
+    if (begin >= end) return;
+    if (sink.defined())
+      shares.mutable_data()[row] = softmax_row(y + begin, end - begin, logits.data()[h]);
+    else
+      softmax_row(y + begin, end - begin);
   });
-  record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
+  record(p, {&scores, &sink}, [scores, sink, shares, p, factor, rows, K](const Tensor& dp) {
+    if (sink.requires_gradient()) accumulate(sink.open_gradient(), sink_gradient(p, dp, shares));
     // dscores = factor p (dp - Σ p dp), for each row
     write_gradient(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       const auto of_p = ConstMatrix::row_major(p.data(), rows, K);

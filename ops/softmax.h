@@ -18,9 +18,11 @@ Tensor log_softmax(const Tensor& x, int64_t axis = -1);
 
 /// The softmax of factor · scores over the visible keys, for scores [B, H, T, K]. A hidden key gets
 /// exactly 0 whatever its score, even a NaN; a query that sees no key gets 0 everywhere and passes
-/// on no gradient. PyTorch: softmax(scores.masked_fill(hidden, -inf) * factor, -1), except where a
+/// on no gradient. `sink` [H], if defined, is one more logit of each head, whose share nobody gets.
+/// PyTorch: softmax(scores.masked_fill(hidden, -inf) * factor, -1), except where a
 /// query sees no key.
-Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor);
+Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor,
+                      const Tensor& sink = {});
 
 /// Sets y_j = e^(x_j - greatest) / Σ_k e^(x_k - greatest) for one row, given its greatest x, and
 /// returns the sum. `x` may be `y`. It is for ops that make their rows themselves.

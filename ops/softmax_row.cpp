@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "ops/zero_weights.h"
 
@@ -67,6 +68,22 @@ void add_softmax_gradients(const ConstMatrix& p, const ConstMatrix& dp, Scalar f
     else
       simd::softmax_gradients(p.rows_from(i, 1), of_dp, &means[i], factor, beta, of_dx);
   }
+}
+
+Tensor sink_gradient(const Tensor& p, const Tensor& dp, const Tensor& shares) {
+  const int64_t B = p.size(0), H = p.size(1), T = p.size(2), K = p.size(3);
+  Tensor result = Tensor::zeros({H});
+  parallel_each(H, 1, [&](int64_t h) {
+    for (int64_t b = 0; b < B; ++b)
+      for (int64_t row = (b * H + h) * T; row < (b * H + h + 1) * T; ++row) {
+        const auto of_dp = ConstMatrix::row_major(dp.data() + row * K, 1, K);
+        if (is_zero(of_dp.data, K)) continue;
+        Scalar mean = 0;
+        simd::softmax_means(ConstMatrix::row_major(p.data() + row * K, 1, K), of_dp, &mean);
+        result.mutable_data()[h] -= shares.data()[row] * mean;
+      }
+  });
+  return result;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -8,6 +8,7 @@
 
 #include "core/machine/matrix.h"
 #include "core/stretch.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -15,6 +16,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 struct SoftmaxRow {
   Scalar greatest = -std::numeric_limits<Scalar>::infinity();  ///< -inf for a row without a key
   Scalar total = 0;
+
+  /// A row that has one logit so far.
+  static SoftmaxRow of(Scalar logit) {
+    SoftmaxRow none;
+    return logit == none.greatest ? none : SoftmaxRow{logit, 1};
+  }
 
   /// Takes the greatest of the next scores of the row, of which -inf marks a hidden key. Where it
   /// is the greatest so far, `total` shrinks; returns the number by which it did, so that other
@@ -34,5 +41,9 @@ void softmax_not_finite(Scalar* y, int64_t length);
 /// passes none on, even where p is NaN.
 void add_softmax_gradients(const ConstMatrix& p, const ConstMatrix& dp, Scalar factor, Scalar beta,
                            const Matrix& dx);
+
+/// Returns the gradient [H] of a sink, given p and dp [B, H, T, K] and the shares [B, H, T] that it
+/// has: each row takes its share times Σ_j p dp away, unless its dp is 0.
+Tensor sink_gradient(const Tensor& p, const Tensor& dp, const Tensor& shares);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,6 +1,7 @@
 #include "ops/attention/block_gradients.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/machine/simd.h"
@@ -22,12 +23,19 @@ void BlockGradients::begin(const Tensor& dy) {
   simd::scale_rows(inverse_totals.data(), dy_rows, scaled);
   clear_left_out(scaled, 0, block.rows);
   simd::softmax_means(scaled, block.queries(record.y), means.data());
+  if (gradients.sink.wanted()) sink_gradient(gradients.sink.of(task).data);
   scaled_left = scratch.left(scaled, scratch.scaled_panels);
   scaled_right = scratch.right(scaled, scratch.scaled_factor);
   content_right = scratch.right(queries.content.matrix, scratch.content_factor);
   position_right = scratch.right(queries.position.matrix, scratch.position_factor);
   if (a.clipped_values.defined())
     tile_product(1, scaled_left, factors.clipped_values.of(block), 0, clipped_gradients);
+}
+
+/// dsink -= Σ_i p_i,sink dy_i·y_i, where the sink has the probability that keys leave to it.
+void BlockGradients::sink_gradient(Scalar* sum) const {
+  for (int64_t i = 0; i < block.rows; ++i)
+    if (rows[i].total != 0) *sum -= std::exp(block.sink() - rows[i].greatest) * means[i];
 }
 
 void BlockGradients::add(const AttentionTile& tile) const {
@@ -63,6 +71,8 @@ void BlockGradients::add(const AttentionTile& tile) const {
   if (a.clipped_keys.defined()) sum_clipped(ds, tile, clipped_slopes);
   if (a.position_rows.defined() || gradients.position_scores.wanted())
     position_gradients(tile, gradient);
+  if (gradients.key_scores.wanted())
+    simd::sum_rows(ds, gradients.key_scores.of(task).data + tile.key_begin);
   if (a.position_queries.defined()) position_query_gradients(tile, ds);
 }
 

@@ -11,7 +11,8 @@
 //     dposition_rows[δ] = Σ ds_ij (q_i + position_bias) over the pairs at distance δ
 //     dposition_queries[δ] = Σ ds_ij k_j, and dk_j += Σ_i ds_ij position_queries[δ]
 //
-// and likewise for position_scores, the clipped tables and the biases.
+// and likewise for position_scores, key_scores, the clipped tables and the biases. A sink has a
+// probability too, and a dp of 0.
 //
 // A tile has e_ij = total_i p_ij, so each block divides its rows of dy by their totals once, and
 // p_ij itself is never made. ds by key, read by distance, is the gradient of the padded product:
@@ -95,6 +96,7 @@ struct BlockGradients {
   bool finish(bool sees) const;
 
  private:
+  void sink_gradient(Scalar* sum) const;
   void make_weights(const TileScores& scores, int64_t first, int64_t count) const;
   void score_gradients(const AttentionTile& tile, const Matrix& e, const Matrix& dropped,
                        const Matrix& ds, int64_t first, int64_t count) const;

@@ -102,6 +102,7 @@ void compute(const AttentionBlock& block, const ForwardFactors& factors,
   BlockQueries queries(block, &factors.scores, scratch);
   finite_or_selected([&](Zeros zeros) {
     ForwardBlock forward{block, scratch, zeros, {to, y.rows, y.columns, y.row_stride, 1}};
+    if (block.problem.a.sink.defined()) forward.rows.fill(SoftmaxRow::of(block.sink()));
     clear_matrix(forward.by_clipped);
     bool sees = factors.tiles.for_tiles(block, [&](const AttentionTile& tile) {
       forward.add({tile, factors.scores, queries, scratch}, factors.values.of(block), record);

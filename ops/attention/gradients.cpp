@@ -21,8 +21,11 @@ bool adds_in_place(const Tensor& x, std::initializer_list<const Tensor*> others,
          std::ranges::all_of(others, is_apart);
 }
 
+/// Returns x with an axis of size 1 before this one, or an undefined tensor as it is.
+Tensor as_row(const Tensor& x, int64_t axis) { return x.defined() ? unsqueeze(x, axis) : x; }
+
 /// Returns a bias [H, D] as a table of one row for each head.
-Tensor bias_by_head(const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; }
+Tensor bias_by_head(const Tensor& x) { return as_row(x, 1); }
 
 /// Returns scores [n, H] as a table of one row for each head.
 Tensor scores_by_head(const Tensor& x) { return x.defined() ? bias_by_head(transpose(x)) : x; }
@@ -95,6 +98,8 @@ AttentionGradients::AttentionGradients(const AttentionProblem& p,
       position_rows(all.emplace_back(table_by_head(p.a.position_rows), p)),
       position_queries(all.emplace_back(table_by_head(p.a.position_queries), p)),
       position_scores(all.emplace_back(scores_by_head(p.a.position_scores), p)),
+      key_scores(all.emplace_back(as_row(p.a.key_scores, 2), p)),
+      sink(all.emplace_back(as_row(as_row(p.a.sink, 1), 1), p)),
       clipped_keys(all.emplace_back(table_by_head(p.a.clipped_keys), p)),
       clipped_values(all.emplace_back(table_by_head(p.a.clipped_values), p)) {}
 

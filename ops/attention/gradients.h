@@ -52,6 +52,7 @@ struct AttentionGradients {
   std::deque<TaskGradient> all{};
   TaskGradient &query, &key, &value;
   TaskGradient &content_bias, &position_bias, &position_rows, &position_queries, &position_scores;
+  TaskGradient &key_scores, &sink;
   TaskGradient &clipped_keys, &clipped_values;
 
  private:

@@ -21,6 +21,16 @@ void start_with_scores(const AttentionTile& tile, const Matrix& by_distance) {
     std::copy_n(by_distance.data, tile.distances, by_distance.data + i * by_distance.row_stride);
 }
 
+/// Adds factor · key_scores[j] to each row of `by_key`, or lets it begin with them.
+void add_key_scores(const AttentionTile& tile, Scalar begun, const Matrix& by_key) {
+  const Tensor& scores = tile.problem.a.key_scores;
+  const int64_t head = scores.size(1) == 1 ? 0 : tile.h;
+  const Dims& strides = scores.layout().strides;
+  const Scalar* g = scores.data() + tile.b * strides[0] + head * strides[1] + tile.key_begin;
+  for (int64_t i = 0; i < by_key.rows; ++i)
+    simd::axpby(*tile.problem.a.factor, g, begun, &by_key.at(i, 0), tile.keys);
+}
+
 void hide(const AttentionTile& tile, int64_t row, Visibility::Range range, Scalar* scores) {
   constexpr Scalar hidden = -std::numeric_limits<Scalar>::infinity();
   const Visibility& visibility = tile.problem.a.visibility;
@@ -105,6 +115,10 @@ TileScores::TileScores(const AttentionTile& its_tile, const ScoreFactors& factor
     Factor rows =
         factors.position_rows.of(tile).block(0, scratch.D, tile.table_begin, tile.distances);
     tile_product(*a.factor, queries.position, rows, begun, scores.by_distance, {}, tile.inside);
+    begun = 1;
+  }
+  if (a.key_scores.defined()) {
+    add_key_scores(tile, begun, by_key);
     begun = 1;
   }
   if (begun == 0 && (a.clipped_keys.defined() || a.position_queries.defined())) {

@@ -82,6 +82,11 @@ struct AttentionBlock {
 
   /// The number of the first of these queries in a tensor [B, H, T].
   int64_t row_number() const { return (b * problem.H + h) * problem.T + first; }
+  /// The sink's logit, where there is a sink.
+  Scalar sink() const {
+    const Tensor& sinks = problem.a.sink;
+    return sinks.data()[h * sinks.layout().strides[0]];
+  }
   /// The rows of these queries in a tensor [B, H, T, D].
   ConstMatrix queries(const Tensor& x) const;
   /// A matrix in a buffer, with a row for each query.

@@ -9,7 +9,7 @@
 namespace shiftgrad::test::attention_forms {
 
 TEST_CASE("attention: values and gradients of the kernel, at every arrangement in memory") {
-  check_rows({row({.name = "all terms", .terms = "uvrpsab", .B = 1, .T = 2, .visibility = causal},
+  check_rows({row({.name = "all terms", .terms = "uvrpsabgz", .B = 1, .T = 2, .visibility = causal},
                   relative_attention)});
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("attention in bfloat16: near the formulas, and the same bits on any nu
   InBfloat16 rounded;
   std::vector<AttentionForm> forms = long_forms();
   forms.push_back({.name = "few queries of many keys, wide heads",
-                   .terms = "uvrpsab",
+                   .terms = "uvrpsabgz",
                    .H = 1,
                    .T = 17,
                    .K = 470,
@@ -77,7 +77,7 @@ TEST_CASE("attention in bfloat16: near the formulas, and the same bits on any nu
 }
 
 TEST_CASE("attention in bfloat16: up to 8 queries are as in floats, and more are rounded") {
-  for (const char* terms : {"uvrpsab", "a", "b"})
+  for (const char* terms : {"uvrpsabgz", "a", "b"})
     for (int64_t T : {1, 8, 9}) {
       CAPTURE(terms);
       CAPTURE(T);
@@ -111,7 +111,7 @@ TEST_CASE("attention: the output is merged without a copy") {
 
 TEST_CASE("attention: a gradient of any strides, and a view of the output, give the same bits") {
   AttentionForm form{
-      .name = "", .terms = "uvrpsab", .T = 100, .K = 120, .D = 5, .visibility = causal};
+      .name = "", .terms = "uvrpsabgz", .T = 100, .K = 120, .D = 5, .visibility = causal};
   std::vector<Tensor> values = random_inputs(form);
   Tensor cotangent = random_cotangent(form);
   std::vector<Tensor> expected = results(form, values, cotangent);
@@ -137,8 +137,8 @@ TEST_CASE("attention: inputs that share elements get the gradients of query, key
       return slice(slice(turned, 1, head, head + H), 2, token, token + T);
     }
   };
-  // Were tasks to add to elements that heads share, those of an earlier head would come first: other
-  // bits, even on one thread.
+  // Were tasks to add to elements that heads share, those of an earlier head would come first:
+  // other bits, even on one thread.
   using Parts = std::array<Part, 3>;  // of query, key and value
   for (const Parts& parts :
        {Parts{}, Parts{{{0, 0}, {0, 1}, {0, 1}}}, Parts{{{0, 1}, {0, 0}, {0, 1}}},
@@ -174,7 +174,7 @@ TEST_CASE("attention: the same bits on any number of threads") {
                             {1, 2, 140, 700},
                             {2, 8, 1, 50}}) {
     AttentionForm form{.name = "",
-                       .terms = "uvrpsab",
+                       .terms = "uvrpsabgz",
                        .B = B,
                        .H = H,
                        .T = T,
@@ -216,7 +216,7 @@ TEST_CASE("attention: memory grows as the length") {
 TEST_CASE("attention: passes of one size ask the system for no memory but the first time") {
   if (!allocator_caches()) return;
   AttentionForm form{.name = "",
-                     .terms = "uvrpsab",
+                     .terms = "uvrpsabgz",
                      .T = 150,
                      .K = 170,
                      .D = 8,
@@ -266,7 +266,7 @@ TEST_CASE("attention: any size may be 0, and every gradient is there") {
 }
 
 TEST_CASE("attention: the factor is 1 unless one is set") {
-  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal, .factor = 1};
+  AttentionForm form{.name = "", .terms = "uvrpsabgz", .visibility = causal, .factor = 1};
   RelativeAttention a = form.attention(random_inputs(form));
   for (Op op : {relative_attention, composed}) {
     a.factor = 1;
@@ -278,7 +278,7 @@ TEST_CASE("attention: the factor is 1 unless one is set") {
 
 TEST_CASE("attention: a part of the batch drops what the whole drops there") {
   AttentionForm form{.name = "",
-                     .terms = "uvrpsab",
+                     .terms = "uvrpsabgz",
                      .B = 3,
                      .T = 100,
                      .K = 110,
@@ -289,7 +289,8 @@ TEST_CASE("attention: a part of the batch drops what the whole drops there") {
   for (Op op : {relative_attention, composed}) {
     Tensor whole = op(form.attention(inputs));
     std::vector<Tensor> of_part = inputs;
-    for (size_t n = 0; n < 3; ++n) of_part[n] = slice(inputs[n], 0, 1, 3);
+    for (size_t n : {size_t{0}, size_t{1}, size_t{2}, 3 + form.terms.find('g')})
+      of_part[n] = slice(inputs[n], 0, 1, 3);
     RelativeAttention part = form.attention(of_part);
     part.dropout.first_row = 1;
     CHECK(same_bits(op(part), slice(whole, 0, 1, 3)));
@@ -297,7 +298,7 @@ TEST_CASE("attention: a part of the batch drops what the whole drops there") {
 }
 
 TEST_CASE("attention: a query that all members share gets the sum of their gradients") {
-  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal};
+  AttentionForm form{.name = "", .terms = "uvrpsabgz", .visibility = causal};
   std::vector<Tensor> inputs = random_inputs(form);
   Tensor cotangent = random_cotangent(form), one = slice(inputs[0], 0, 0, 1).detach();
   Dims shape = inputs[0].shape();
@@ -316,7 +317,7 @@ TEST_CASE("attention: a query that all members share gets the sum of their gradi
 }
 
 TEST_CASE("composed attention shows probabilities before dropout") {
-  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal, .dropout = 0.4};
+  AttentionForm form{.name = "", .terms = "uvrpsabgz", .visibility = causal, .dropout = 0.4};
   RelativeAttention a = form.attention(random_inputs(form));
   Tensor shown;
   Tensor dropped = composed_attention(a, [&](const Tensor& p) { shown = p.detach(); });

@@ -1,5 +1,4 @@
 #include "ops/attention.h"
-
 #include "tests/support/attention_forms.h"
 #include "tests/support/refusal.h"
 
@@ -22,7 +21,7 @@ std::string refused(const AttentionForm& form, Change change) {
 }  // namespace
 
 TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
-  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal};
+  AttentionForm form{.name = "", .terms = "uvrpsabgz", .visibility = causal};
   CHECK(refused(form,
                 [](auto& a) {
                   a.key = Tensor::zeros({2, 2, 3, 4});
@@ -68,11 +67,11 @@ TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
 TEST_CASE("attention refuses queries, keys and values of other heads, members, widths and ranks") {
   const Dims right{2, 2, 3, 2};
   const std::vector<std::array<Dims, 3>> wrong = {
-      {Dims{2, 3, 3, 2}, right, right},           // heads
-      {Dims{1, 2, 3, 2}, right, right},           // members
-      {Dims{2, 2, 3, 4}, right, right},           // widths
-      {right, Dims{2, 2, 4, 2}, right},           // keys and values
-      {Dims{2, 3, 2}, right, right},              // ranks
+      {Dims{2, 3, 3, 2}, right, right},  // heads
+      {Dims{1, 2, 3, 2}, right, right},  // members
+      {Dims{2, 2, 3, 4}, right, right},  // widths
+      {right, Dims{2, 2, 4, 2}, right},  // keys and values
+      {Dims{2, 3, 2}, right, right},     // ranks
       {right, Dims{2, 3, 2}, Dims{2, 3, 2}}};
   for (const std::array<Dims, 3>& shapes : wrong) {
     auto of_shapes = [&](auto& a) {
@@ -88,7 +87,7 @@ TEST_CASE("attention refuses queries, keys and values of other heads, members, w
 
 TEST_CASE("attention refuses tables of other heads, widths and lengths, each by its name") {
   using Field = Tensor RelativeAttention::*;
-  const AttentionForm both_ways{.name = "", .terms = "uvrpsab"};
+  const AttentionForm both_ways{.name = "", .terms = "uvrpsabgz"};
   auto with = [&](Field field, const Dims& shape) {
     return refused(both_ways, [&](auto& a) { a.*field = Tensor::zeros(shape); });
   };
@@ -113,10 +112,13 @@ TEST_CASE("attention refuses tables of other heads, widths and lengths, each by 
     for (const Dims& shape : {Dims{0, 2, 2}, {2, 1, 2}})
       CHECK(with(field, shape) == say(name, shape, ", expected an odd number of rows, 2m+1"));
   for (const Dims& shape : {Dims{5, 1}, {5}, {5, 2, 1}})
-    CHECK(with(&R::position_scores, shape) ==
-          say("position_scores", shape, ", expected [n, 2]"));
+    CHECK(with(&R::position_scores, shape) == say("position_scores", shape, ", expected [n, 2]"));
   CHECK(with(&R::position_scores, {4, 2}) ==
         say("position_scores", {4, 2}, " for 3 queries of 3 keys, expected at least 5 rows"));
+  for (const Dims& shape : {Dims{2, 3, 3}, {1, 2, 3}, {2, 2, 2}, {2, 3}, {2, 2, 3, 1}})
+    CHECK(with(&R::key_scores, shape) == say("key_scores", shape, ", expected [2, 2 or 1, 3]"));
+  for (const Dims& shape : {Dims{1}, {3}, {2, 1}, {}})
+    CHECK(with(&R::sink, shape) == say("sink", shape, ", expected [2]"));
   for (const Dims& shape : {Dims{1, 2}, {2}, {2, 1}, {2, 2, 1}}) {
     CHECK(with(&R::content_bias, shape) == say("content_bias", shape, ", expected [2, 2]"));
     CHECK(with(&R::position_bias, shape) == say("position_bias", shape, ", expected [2, 2]"));

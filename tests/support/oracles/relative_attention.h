@@ -12,7 +12,11 @@
 
 namespace shiftgrad::test {
 
-/// One use of the op: its sizes, and which of the optional terms u, v, r, p, s, a, b it has.
+/// The optional terms, in the order of the inputs: content_bias, position_bias, position_rows,
+/// position_queries, position_scores, clipped_keys, clipped_values, key_scores and the sink.
+inline const std::string all_terms = "uvrpsabgz";
+
+/// One use of the op: its sizes, and which of the optional terms it has.
 struct AttentionForm {
   std::string name;
   std::string terms{};
@@ -28,7 +32,7 @@ struct AttentionForm {
     return visibility.sight.causal ? K : K + std::max<int64_t>(T - 1, 0);
   }
 
-  /// q, k, values, then the terms in the order uvrpsab.
+  /// q, k, values, then the terms in their order.
   std::vector<Dims> shapes() const {
     int64_t heads = shared_tables ? 1 : H;
     std::map<char, Dims> optional = {{'u', {H, D}},
@@ -37,9 +41,11 @@ struct AttentionForm {
                                      {'p', {distances(), heads, D}},
                                      {'s', {distances(), H}},
                                      {'a', {2 * clip + 1, heads, D}},
-                                     {'b', {2 * clip + 1, heads, D}}};
+                                     {'b', {2 * clip + 1, heads, D}},
+                                     {'g', {B, heads, K}},
+                                     {'z', {H}}};
     std::vector<Dims> result = {{B, H, T, D}, {B, H, K, D}, {B, H, K, D}};
-    for (char term : std::string("uvrpsab"))
+    for (char term : all_terms)
       if (has(term)) result.push_back(optional[term]);
     return result;
   }
@@ -48,12 +54,12 @@ struct AttentionForm {
 
   RelativeAttention attention(const std::vector<Tensor>& inputs) const {
     RelativeAttention a{.query = inputs[0], .key = inputs[1], .value = inputs[2]};
-    std::map<char, Tensor*> optional = {{'u', &a.content_bias},    {'v', &a.position_bias},
-                                        {'r', &a.position_rows},   {'p', &a.position_queries},
-                                        {'s', &a.position_scores}, {'a', &a.clipped_keys},
-                                        {'b', &a.clipped_values}};
+    std::map<char, Tensor*> optional = {
+        {'u', &a.content_bias},     {'v', &a.position_bias},   {'r', &a.position_rows},
+        {'p', &a.position_queries}, {'s', &a.position_scores}, {'a', &a.clipped_keys},
+        {'b', &a.clipped_values},   {'g', &a.key_scores},      {'z', &a.sink}};
     size_t next = 3;
-    for (char term : std::string("uvrpsab"))
+    for (char term : all_terms)
       if (has(term)) *optional[term] = inputs[next++];
     a.factor = factor;
     a.visibility = visibility;
@@ -68,7 +74,7 @@ class AttentionOracle {
   AttentionOracle(const AttentionForm& form, const std::vector<Numbers>& inputs)
       : y({form.B, form.H, form.T, form.D}), form_(form), inputs_(inputs) {
     size_t next = 3;
-    for (char term : std::string("uvrpsab"))
+    for (char term : all_terms)
       if (form.has(term)) place_[term] = next++;
     for (const Numbers& input : inputs) gradients.emplace_back(input.shape);
   }
@@ -97,6 +103,7 @@ class AttentionOracle {
     Numbers& table = all[found->second];
     if (term == 'u' || term == 'v') return &table(h, d);
     if (term == 's') return &table(row, h);
+    if (term == 'z') return &table(h);
     return &table(row, table.shape[1] == 1 ? 0 : h, d);
   }
   Bounded term(char name, int64_t h, int64_t row, int64_t d) {
@@ -118,10 +125,19 @@ class AttentionOracle {
     return factor;
   }
 
-  /// factor ((q_i + u)·k_j + (q_i + v)·(r_δ + a_c) + k_j·p_δ + s_δ)
+  /// The number of g_j of a head, or null.
+  Bounded* key_score(std::vector<Numbers>& all, int64_t b, int64_t h, int64_t j) {
+    auto found = place_.find('g');
+    if (found == place_.end()) return nullptr;
+    Numbers& scores = all[found->second];
+    return &scores(b, scores.shape[1] == 1 ? 0 : h, j);
+  }
+
+  /// factor ((q_i + u)·k_j + (q_i + v)·(r_δ + a_c) + k_j·p_δ + s_δ + g_j)
   Bounded score(int64_t b, int64_t h, int64_t i, int64_t j) {
     int64_t row = form_.K - 1 - distance(i, j), c = clipped(i, j);
     Bounded sum = term('s', h, row, 0);
+    if (Bounded* g = key_score(inputs_, b, h, j)) sum += *g;
     for (int64_t d = 0; d < form_.D; ++d) {
       const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, h, j, d);
       sum += (q + term('u', h, 0, d)) * k;
@@ -132,10 +148,12 @@ class AttentionOracle {
     return Bounded(static_cast<double>(form_.factor)) * sum;
   }
 
-  /// p_ij of a row; 0 for hidden keys.
+  /// p_ij of a row; 0 for hidden keys. Sets the sink's probability.
   std::vector<Bounded> probabilities(int64_t b, int64_t h, int64_t i) {
     std::vector<Bounded> p(static_cast<size_t>(form_.K));
     Bounded greatest(-std::numeric_limits<double>::infinity()), total;
+    const Bounded* sink = at(inputs_, 'z', h, 0, 0);
+    if (sink) greatest = *sink;
     for (int64_t j = 0; j < form_.K; ++j) {
       if (!sees(b, i, j)) continue;
       Bounded& s = p[static_cast<size_t>(j)] = score(b, h, i, j);
@@ -143,8 +161,11 @@ class AttentionOracle {
     }
     for (int64_t j = 0; j < form_.K; ++j)
       if (Bounded& s = p[static_cast<size_t>(j)]; sees(b, i, j)) total += s = exp(s - greatest);
+    sink_ = sink ? exp(*sink - greatest) : Bounded();
+    total += sink_;
     for (int64_t j = 0; j < form_.K; ++j)
       if (Bounded& s = p[static_cast<size_t>(j)]; sees(b, i, j)) s = s / total;
+    if (sink) sink_ = sink_ / total;
     return p;
   }
 
@@ -178,6 +199,7 @@ class AttentionOracle {
       dp[n] = dp[n] * keep;
       mean += p[n] * dp[n];
     }
+    add('z', h, 0, 0, sink_ * (Bounded() - mean));
     for (int64_t j = 0; j < form_.K; ++j)
       if (size_t n = static_cast<size_t>(j); sees(b, i, j))
         pair_gradients(b, h, i, j,
@@ -187,6 +209,7 @@ class AttentionOracle {
   void pair_gradients(int64_t b, int64_t h, int64_t i, int64_t j, const Bounded& ds) {
     int64_t row = form_.K - 1 - distance(i, j), c = clipped(i, j);
     add('s', h, row, 0, ds);
+    if (Bounded* sum = key_score(gradients, b, h, j)) *sum += ds;
     for (int64_t d = 0; d < form_.D; ++d) {
       const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, h, j, d);
       Bounded position = term('r', h, row, d) + term('a', h, c, d);
@@ -206,6 +229,7 @@ class AttentionOracle {
   AttentionForm form_;
   std::vector<Numbers> inputs_;
   std::map<char, size_t> place_;
+  Bounded sink_{};  // its probability, in the row at hand
 };
 
 }  // namespace shiftgrad::test
