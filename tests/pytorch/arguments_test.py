@@ -51,11 +51,11 @@ class Arguments(unittest.TestCase):
             "relative_attention", "restore", "set_precision"])
         self.assertEqual(list(inspect.signature(sg.relative_attention).parameters), [
             "q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries", "position_scores",
-            "clipped_keys", "clipped_values", "scale", "causal", "window", "chunk", "key_padding_mask", "attention_mask",
+            "clipped_keys", "clipped_values", "key_scores", "sink", "scale", "causal", "window", "chunk", "key_padding_mask", "attention_mask",
             "dropout_p"])
 
     def test_tensors_of_attention(self):
-        names = list(inspect.signature(sg.relative_attention).parameters)[:10]
+        names = list(inspect.signature(sg.relative_attention).parameters)[:12]
         with_autocast = torch.autocast("cpu", torch.bfloat16)
         for name in names:
             missing = ((None, "NoneType"),) if name in "qkv" else ()

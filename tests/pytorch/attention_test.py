@@ -13,7 +13,7 @@ B, H, D = 2, 2, 4
 
 
 def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, position_queries=None,
-          position_scores=None, clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None, chunk=None,
+          position_scores=None, clipped_keys=None, clipped_values=None, key_scores=None, sink=None, scale=None, causal=True, window=None, chunk=None,
           key_padding_mask=None, attention_mask=None):
     T, K = q.shape[2], k.shape[2]
     delta = K - T + torch.arange(T)[:, None] - torch.arange(K)[None]  # [T, K]
@@ -33,6 +33,8 @@ def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, po
         score = score + torch.einsum("bhid,ijhd->bhij", with_bias(position_bias), rows)
     if position_scores is not None:
         score = score + position_scores[row.clamp(max=len(position_scores) - 1)].permute(2, 0, 1)
+    if key_scores is not None:
+        score = score + key_scores[:, :, None]
     hidden = torch.zeros(B, T, K, dtype=torch.bool)
     if causal:
         hidden = hidden | (delta < 0)
@@ -48,17 +50,21 @@ def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, po
     if attention_mask is not None:
         hidden = hidden | attention_mask
     score = score * (1 / math.sqrt(D) if scale is None else scale)
-    p = score.masked_fill(hidden[:, None], -math.inf).softmax(-1).nan_to_num(0)
+    score = score.masked_fill(hidden[:, None], -math.inf)
+    if sink is not None:
+        score = torch.cat([score, sink[:, None, None].expand(B, H, T, 1)], -1)
+    p = score.softmax(-1)[..., :K].nan_to_num(0)
     y = p @ v
     if clipped_values is not None:
         y = y + torch.einsum("bhij,ijhd->bhid", p, clipped(clipped_values).expand(T, K, H, D))
     return y
 
 
-def terms(n, heads, which):
+def terms(n, heads, which, K=None):
     shapes = {
         "content_bias": (H, D), "position_bias": (H, D), "position_rows": (n, heads, D),
         "position_queries": (n, heads, D), "position_scores": (n, H), "clipped_keys": (5, heads, D), "clipped_values": (3, heads, D),
+        "key_scores": (B, heads, K or n), "sink": (H,),
     }
     return {name: torch.randn(*shapes[name], dtype=torch.float64) for name in which}
 
@@ -73,7 +79,7 @@ class RelativeAttention(unittest.TestCase):
     def check(self, T, K, which, heads=H, **options):
         causal = options.get("causal", True)
         tensors = self.heads(T, K)
-        given = terms(K if causal else K + T - 1, heads, which)
+        given = terms(K if causal else K + T - 1, heads, which, K)
         leaves = [each.requires_grad_() for each in (*tensors, *given.values())]
         y, expected = (f(*tensors, **given, **options) for f in (sg.relative_attention, dense))
         self.assertEqual(y.shape, (B, H, T, D))
@@ -85,7 +91,7 @@ class RelativeAttention(unittest.TestCase):
 
     def test_all_terms_are_those_of_the_equation(self):
         every = ("content_bias", "position_bias", "position_rows", "position_queries", "position_scores",
-                 "clipped_keys", "clipped_values")
+                 "clipped_keys", "clipped_values", "key_scores", "sink")
         for T, K, causal in itertools.product((1, 4), (4, 6), (True, False)):
             with self.subTest(T=T, K=K, causal=causal):
                 self.check(T, K, every, causal=causal)

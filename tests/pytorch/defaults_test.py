@@ -70,12 +70,12 @@ class Defaults(unittest.TestCase):
         torch.manual_seed(1)
         padding, hidden = torch.rand(B, K) < 0.2, torch.rand(B, T, K) < 0.2
         every = ("content_bias", "position_bias", "position_rows", "position_queries", "position_scores", "clipped_keys",
-                 "clipped_values")
+                 "clipped_values", "key_scores", "sink")
         for dtype, causal, options in itertools.product((torch.float32, torch.float64), (True, False), (
             {}, {"dropout_p": 0.3}, {"window": 3, "scale": 0.4, "dropout_p": 0.1}, {"chunk": (2, 1)},
             {"key_padding_mask": padding, "attention_mask": hidden, "dropout_p": 0.5},
         )):
-            given = terms(K if causal else K + T - 1, H, every if options else ())
+            given = terms(K if causal else K + T - 1, H, every if options else (), K)
             given = {name: each.to(dtype).requires_grad_() for name, each in given.items()}
             heads = [torch.randn(B, H, n, D, dtype=dtype, requires_grad=True) for n in (T, K, K)]
             run = lambda: sg.relative_attention(*heads, **given, causal=causal, **options)

@@ -12,6 +12,7 @@ B, H, T, K, D, M = 2, 2, 3, 4, 3, 1
 shapes = {
     "content_bias": (H, D), "position_bias": (H, D), "position_rows": (K, H, D), "position_queries": (K, 1, D),
     "position_scores": (K, H), "clipped_keys": (2 * M + 1, 1, D), "clipped_values": (2 * M + 1, H, D),
+    "key_scores": (B, 1, K), "sink": (H,),
 }
 
 

@@ -12,14 +12,15 @@ import shiftgrad.torch as sg
 
 sizes = {"B": 2, "H": 2, "T": 3, "K": 5, "D": 4}
 terms = ("content_bias", "position_bias", "position_rows", "position_queries", "position_scores", "clipped_keys",
-         "clipped_values")
+         "clipped_values", "key_scores", "sink")
 
 
 def heads_and_terms(B, H, T, K, D, causal, wanted=True):
     leaf = lambda *shape: torch.randn(*shape, requires_grad=wanted)
     n = K if causal else max(0, K + T - 1)
     shapes = {"content_bias": (H, D), "position_bias": (H, D), "position_rows": (n, H, D), "position_queries": (n, H, D),
-              "position_scores": (n, H), "clipped_keys": (3, H, D), "clipped_values": (3, H, D)}
+              "position_scores": (n, H), "clipped_keys": (3, H, D), "clipped_values": (3, H, D), "key_scores": (B, H, K),
+              "sink": (H,)}
     return [leaf(B, H, T, D), leaf(B, H, K, D), leaf(B, H, K, D)], {name: leaf(*shapes[name]) for name in terms}
 
 

@@ -133,7 +133,8 @@ class AttentionProgram : public Program {
   explicit AttentionProgram(const std::string& config)
       : Program("relative_attention",
                 {"q", "k", "v", "content_bias", "position_bias", "position_rows",
-                 "position_queries", "position_scores", "clipped_keys", "clipped_values"}) {
+                 "position_queries", "position_scores", "clipped_keys", "clipped_values",
+                 "key_scores", "sink"}) {
     nlohmann::json options = parse_json("relative_attention: the options", config, 2);
     sight_.causal = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
@@ -155,8 +156,10 @@ class AttentionProgram : public Program {
                         .position_rows = tensors[5],
                         .position_queries = tensors[6],
                         .position_scores = tensors[7],
+                        .key_scores = tensors[10],
                         .clipped_keys = tensors[8],
-                        .clipped_values = tensors[9]};
+                        .clipped_values = tensors[9],
+                        .sink = tensors[11]};
     check_heads(a.query, a.key, a.value);
     auto D = static_cast<double>(a.query.size(-1));
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));

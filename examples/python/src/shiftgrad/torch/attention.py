@@ -8,7 +8,7 @@ from . import inputs
 from .operator import call
 
 _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries",
-          "position_scores", "clipped_keys", "clipped_values")
+          "position_scores", "clipped_keys", "clipped_values", "key_scores", "sink")
 
 
 def _number(key, value):
@@ -46,6 +46,7 @@ def relative_attention(
     position_bias: torch.Tensor | None = None, position_rows: torch.Tensor | None = None,
     position_queries: torch.Tensor | None = None, position_scores: torch.Tensor | None = None,
     clipped_keys: torch.Tensor | None = None, clipped_values: torch.Tensor | None = None,
+    key_scores: torch.Tensor | None = None, sink: torch.Tensor | None = None,
     scale: float | None = None, causal: bool = True, window: int | tuple[int, int] | None = None,
     chunk: tuple[int, int] | None = None, key_padding_mask: torch.Tensor | None = None,
     attention_mask: torch.Tensor | None = None, dropout_p: float = 0.0,
@@ -57,12 +58,14 @@ def relative_attention(
 
         score_ij = scale · ( (q_i + content_bias) · k_j
                              + (q_i + position_bias) · (position_rows[δ] + clipped_keys[c])
-                             + k_j · position_queries[δ] + position_scores[δ] )
+                             + k_j · position_queries[δ] + position_scores[δ] + key_scores_j )
         y_i      = Σ_j softmax_j(score_ij) (v_j + clipped_values[c])
 
     q is [B, H, T, D], k and v are [B, H, K, D], the biases [H, D]. position_rows and
     position_queries [n, H or 1, D] and position_scores [n, H] have a row for each distance from K - 1 down:
-    n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given.
+    n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. key_scores [B, H or 1, K] are
+    scores of the keys alone, such as a forgetting transformer's. sink [H] is one more logit in each softmax,
+    after the scale and without a value (gpt-oss). scale is 1/√D unless given.
     A window hides keys with |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left.
     chunk, (size, left_chunks), cuts the keys into chunks of that size, from the first key on: a query sees
     its own chunk and left_chunks before it. key_padding_mask [B or 1, K] and attention_mask [T, K] or
@@ -70,7 +73,7 @@ def relative_attention(
     or chunks hide are saved. Derivatives beyond the first are computed with memory of [B, H, T, K].
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
-               clipped_keys, clipped_values]
+               clipped_keys, clipped_values, key_scores, sink]
     cast_to = inputs.autocast()
     if cast_to is not None and getattr(q, "dtype", None) is torch.float64:
         cast_to = None

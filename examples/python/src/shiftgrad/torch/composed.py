@@ -41,7 +41,8 @@ def composed(tensors, key_padding_mask, attention_mask, config, kept=None):
 
     `kept` [B, H, T, K] are the factors of dropout on the probabilities, or None. Time and memory grow with T · K.
     """
-    q, k, v, content_bias, position_bias, rows, queries, scores, clipped_keys, clipped_values = tensors
+    (q, k, v, content_bias, position_bias, rows, queries, scores, clipped_keys, clipped_values, key_scores,
+     sink) = tensors
     options, T, K = json.loads(config), q.shape[2], k.shape[2]
     biased = lambda bias: q if bias is None else q + bias[:, None]
     score = biased(content_bias) @ k.transpose(2, 3)  # [B, H, T, K]
@@ -53,11 +54,16 @@ def composed(tensors, key_padding_mask, attention_mask, config, kept=None):
         score = score + (k[:, :, None] * _by_head(_row_of_distance(queries, T, K))).sum(-1)
     if scores is not None:
         score = score + _row_of_distance(scores, T, K).permute(2, 0, 1)
+    if key_scores is not None:
+        score = score + key_scores[:, :, None]
     hidden = _hidden(T, K, q.device, options, key_padding_mask, attention_mask)
     hidden = hidden if hidden.dim() == 2 else hidden[:, None]
     scale = options.get("scale", q.shape[3] ** -0.5)
     # The lowest number in place of -inf, which would make NaN of a row that sees nothing.
-    p = (score * scale).masked_fill(hidden, torch.finfo(q.dtype).min).softmax(-1).masked_fill(hidden, 0)
+    logits = (score * scale).masked_fill(hidden, torch.finfo(q.dtype).min)
+    if sink is not None:
+        logits = torch.cat([logits, sink[:, None, None].expand(*logits.shape[:3], 1)], -1)  # [B, H, T, K + 1]
+    p = logits.softmax(-1)[..., :K].masked_fill(hidden, 0)
     p = p if kept is None else p * kept
     y = p @ v
     if clipped_values is not None:

@@ -159,8 +159,8 @@ def _kept(tensors, key_padding_mask, attention_mask, seed, name, config, precisi
     pieces = []
     for columns in unit.split(width, dim=1):
         some = torch.nn.functional.pad(columns, (0, width - columns.shape[1])).expand_as(v)
-        left = _compute([q, k, some, *tensors[3:9], None], key_padding_mask, attention_mask, seed, name, config,
-                        precision, [])[0]
+        left = _compute([q, k, some, *tensors[3:9], None, *tensors[10:]], key_padding_mask, attention_mask, seed, name,
+                        config, precision, [])[0]
         pieces.append(left[..., :columns.shape[1]] != 0)
     return torch.cat(pieces, -1).to(v.dtype) / (1 - rate)
 
