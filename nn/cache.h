@@ -46,12 +46,14 @@ struct Cache {
 ///     struct Sums : CacheOf<Sums> { … };
 template <class Own, class Base = Cache>
 struct CacheOf : Base {
+  /// Steps on a copy of this value.
   Tensor update(const std::function<Tensor(Cache& next)>& step) override {
     Own next = static_cast<const Own&>(*this);
     Tensor y = step(next);
     static_cast<Own&>(*this) = std::move(next);
     return y;
   }
+  /// Returns a copy of this value.
   std::unique_ptr<Cache> clone() const override {
     return std::make_unique<Own>(static_cast<const Own&>(*this));
   }
