@@ -72,7 +72,7 @@ for steps in '' ten 1e3 -1 7.5 1000000; do
   refuses "micro: steps '$steps', expected a number below 1000000" micro "$place/rhyme" "$steps"
 done
 
-run masked_bytes "$examples/../nn/README.md"
+run masked_bytes "$examples/../nn/README.md" 800
 holds 'more blanks filled from both sides than from one' '
   / % of the blanks/ { share[++n] = $1 } { good = n == 2 && share[1] > 15 && share[2] > share[1] + 2 }'
 refuses 'masked_bytes: 5 bytes, expected at least 650' masked_bytes "$place/short"
