@@ -14,14 +14,6 @@ namespace {
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 constexpr int without_waiting = O_NONBLOCK | O_NOCTTY;
 
-int open_file(const std::string& path, int flags, mode_t mode) {
-  return ::open(path_of(path).c_str(), flags | O_CLOEXEC, mode);
-}
-
-ssize_t read_once_at(int descriptor, void* target, size_t count, uint64_t begin) {
-  return ::pread(descriptor, target, count, static_cast<off_t>(begin));
-}
-
 #ifdef __APPLE__
 #define st_mtim st_mtimespec
 #endif
@@ -60,7 +52,7 @@ struct stat status_of(const Descriptor& file) {
 }  // namespace
 
 Descriptor::Descriptor(const std::string& path, int flags, mode_t mode)
-    : number_(open_file(path, flags, mode)) {}
+    : number_(::open(path_of(path).c_str(), flags | O_CLOEXEC, mode)) {}
 
 std::optional<struct stat> Descriptor::status() const {
   struct stat status {};
@@ -126,7 +118,7 @@ void RegularFile::read_at(uint64_t begin, void* target, uint64_t count) const {
   for (auto* place = static_cast<char*>(target); count > 0;) {
     size_t read = read_undisturbed([&] {
       auto most = static_cast<size_t>(std::min<uint64_t>(count, most_at_once));
-      return read_once_at(descriptor_.number(), place, most, begin);
+      return ::pread(descriptor_.number(), place, most, static_cast<off_t>(begin));
     });
     require(read > 0, "cannot be read to its end");
     place += read;
