@@ -16,24 +16,16 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length) {
-  Scalar total = simd::exp_minus(x, greatest, y, length);  // each at most 1, so none overflows
+Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length, Scalar beside) {
+  Scalar total = beside + simd::exp_minus(x, greatest, y, length);  // each at most 1
   simd::axpby(1 / total, y, 0, y, length);
   return total;
 }
 
 namespace {
 
-/// Turns the scores of a row into its probabilities, in place. A score of -inf marks a hidden key.
-void softmax_row(Scalar* y, int64_t length) {
-  Scalar greatest = simd::maximum(y, length);
-  if (std::isfinite(greatest))
-    softmax_below(y, greatest, y, length);
-  else
-    softmax_not_finite(y, length);
-}
-
-/// Does the same beside one more logit, and returns the share that it has.
+/// Turns the scores of a row into its probabilities, in place, beside a logit of which it returns
+/// the share. -inf marks a hidden key, and a logit that is none.
 Scalar softmax_row(Scalar* y, int64_t length, Scalar logit) {
   Scalar greatest = simd::maximum(y, length);
   if (greatest < logit) greatest = logit;  // a NaN stays
@@ -41,9 +33,8 @@ Scalar softmax_row(Scalar* y, int64_t length, Scalar logit) {
     softmax_not_finite(y, length);
     return 0;
   }
-  Scalar own = std::exp(logit - greatest), total = own + simd::exp_minus(y, greatest, y, length);
-  simd::axpby(1 / total, y, 0, y, length);
-  return own / total;
+  const Scalar own = std::exp(logit - greatest);
+  return own / softmax_below(y, greatest, y, length, own);
 }
 
 }  // namespace
@@ -72,10 +63,9 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     for (int64_t j = begin; (pads || hides) && j < end; ++j)
       if ((pads && pads[j]) || (hides && hides[j])) y[j] = -std::numeric_limits<Scalar>::infinity();
     if (begin >= end) return;
-    if (sink.defined())
-      shares.mutable_data()[row] = softmax_row(y + begin, end - begin, logits.data()[h]);
-    else
-      softmax_row(y + begin, end - begin);
+    const Scalar share = softmax_row(y + begin, end - begin,
+                                     sink.defined() ? logits.data()[h] : SoftmaxRow().greatest);
+    if (sink.defined()) shares.mutable_data()[row] = share;
   });
   record(p, {&scores, &sink}, [scores, sink, shares, p, factor, rows, K](const Tensor& dp) {
     if (sink.requires_gradient()) accumulate(sink.open_gradient(), sink_gradient(p, dp, shares));

@@ -25,8 +25,10 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
                       const Tensor& sink = {});
 
 /// Sets y_j = e^(x_j - greatest) / Σ_k e^(x_k - greatest) for one row, given its greatest x, and
-/// returns the sum. `x` may be `y`. It is for ops that make their rows themselves.
-Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length);
+/// returns the sum, to which `beside` belongs too. `x` may be `y`. It is for ops that make their
+/// rows themselves.
+Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length,
+                     Scalar beside = 0);
 
 /// A function that receives the probabilities of a masked softmax, for callers that want to see
 /// them.
