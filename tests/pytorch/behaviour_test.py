@@ -15,6 +15,7 @@ from layers import forms, inputs, label, randomized
 from torch.utils.checkpoint import checkpoint
 
 import shiftgrad.torch as sg
+from shiftgrad.torch.attention import _names
 
 xl = {"d_model": 8, "n_head": 2}
 
@@ -461,7 +462,8 @@ class Compiled(Behaviour):
         packed = torch.randn(2, 5, 3, 2, 4).requires_grad_()
         heads = [packed[:, :, part].transpose(1, 2) for part in range(3)]
         seed = torch.tensor(5)
-        cases.append((heads + [None] * 7, None, None, seed, "relative_attention", '{"dropout_p": 0.5}', "float32", []))
+        heads += [None] * (len(_names) - len(heads))
+        cases.append((heads, None, None, seed, "relative_attention", '{"dropout_p": 0.5}', "float32", []))
         for case in cases:
             tensors, *rest, _ = case
             torch.library.opcheck(forward, case)
