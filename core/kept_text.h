@@ -8,14 +8,15 @@
 #include <variant>
 #include <vector>
 
-#include "core/kept.h"
+#include "core/view_or_owned.h"
 
 namespace shiftgrad {
 
 /// The tokens of a text, which an object reads for as long as it lives, as narrow as they come: in
-/// one byte each, in two or in four. They are a view of the caller's or the object's own (Kept).
+/// one byte each, in two or in four. They are a view of the caller's or the object's own
+/// (ViewOrOwned).
 class KeptText {
-  using Widths = std::variant<Kept<int32_t>, Kept<uint16_t>, Kept<uint8_t>>;
+  using Widths = std::variant<ViewOrOwned<int32_t>, ViewOrOwned<uint16_t>, ViewOrOwned<uint8_t>>;
 
  public:
   /// No tokens.
@@ -24,8 +25,8 @@ class KeptText {
   /// int32_t.
   template <class Tokens>
   requires std::constructible_from<Widths, Tokens> &&
-      (!std::same_as<std::remove_cvref_t<Tokens>, KeptText>)
-  KeptText(Tokens&& tokens) : tokens_(std::forward<Tokens>(tokens)) {}
+      (!std::same_as<std::remove_cvref_t<Tokens>, KeptText>)KeptText(Tokens&& tokens)
+      : tokens_(std::forward<Tokens>(tokens)) {}
 
   /// The number of tokens.
   int64_t size() const {

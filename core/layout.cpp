@@ -22,7 +22,7 @@ Layout Layout::contiguous(const Dims& shape) {
 void Layout::check(const char* operation) const {
   require(strides.size() == rank(), operation, ": strides ", strides, " for the shape ", shape,
           ", expected one for each axis");
-  require(stretch().has_value(), operation, ": shape ", shape, " with strides ", strides, " from ",
+  require(interval().has_value(), operation, ": shape ", shape, " with strides ", strides, " from ",
           offset, " reaches beyond int64_t");
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/dims.h"
-#include "core/stretch.h"
+#include "core/interval.h"
 
 namespace shiftgrad {
 
@@ -77,8 +77,8 @@ struct Layout {
   /// in rows of K.
   Layout shift_right() const;
 
-  /// The shortest stretch that has all elements; nothing when int64_t cannot tell it.
-  std::optional<Stretch> stretch() const;
+  /// The shortest interval that has all elements; nothing when int64_t cannot tell it.
+  std::optional<Interval> interval() const;
   /// Whether the two share an element, as views of one buffer.
   bool intersects(const Layout& other) const;
   /// Whether the two surely have no element in common, judged by strides alone: they are equal, as

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/guards.h"
+#include "core/interval.h"
 #include "core/machine/matrix.h"
-#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -46,7 +46,7 @@ struct Storage {
   std::shared_ptr<Elements> gradient;
   /// Which parts of `gradient` were written. Where there are any, the rest is 0; where there are
   /// none, the first writer overwrites what is there.
-  std::vector<Stretch> gradient_written{};
+  std::vector<Interval> gradient_written{};
   /// Whether ops compute a gradient for the values, unless they are frozen.
   bool requires_gradient = false;
   /// Where the values come from, and which thread trains them.

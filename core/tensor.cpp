@@ -32,7 +32,7 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
 
 Tensor Tensor::over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner) {
   layout.check("over");
-  int64_t size = layout.count() == 0 ? 0 : layout.stretch()->end;
+  int64_t size = layout.count() == 0 ? 0 : layout.interval()->end;
   require(data || size == 0, "over: no memory for the shape ", layout.shape);
   return Tensor(std::make_shared<Elements>(data, size, std::move(owner)), {}).view(layout);
 }
@@ -96,7 +96,7 @@ Tensor Tensor::gradient() const {
   if (!storage_ || storage_->gradient_written.empty()) return {};
   bool written =
       count() == 0 || std::ranges::any_of(storage_->gradient_written,
-                                          [own = *layout_.stretch()](const Stretch& part) {
+                                          [own = *layout_.interval()](const Interval& part) {
                                             return part.intersects(own);
                                           });
   if (!written) return {};
@@ -105,7 +105,7 @@ Tensor Tensor::gradient() const {
 
 void Tensor::zero_gradient() const {
   require_defined("zero_gradient", "the tensor", *this);
-  std::vector<Stretch>& written = storage_->gradient_written;
+  std::vector<Interval>& written = storage_->gradient_written;
   if (written.empty()) return;
   bool whole = count() == storage_->value->count() && (count() == 0 || !layout_.is_broadcast());
   if (whole) {
@@ -115,7 +115,7 @@ void Tensor::zero_gradient() const {
   }
   Scalar* gradient = storage_->gradient->data();
   Walk<1>({&layout_}).each(0, count(), [&](const auto& at) { gradient[at[0]] = 0; });
-  if (is_contiguous()) remove_stretch(written, *layout_.stretch());
+  if (is_contiguous()) remove_interval(written, *layout_.interval());
 }
 
 OpenGradient Tensor::open_gradient() const {
@@ -148,9 +148,9 @@ OpenGradient Tensor::open_part(bool overwrites) const {
   if (!storage.gradient) storage.gradient = std::make_shared<Elements>(size);
   if (!overwrites && storage.gradient_written.empty())
     std::fill_n(storage.gradient->data(), size, Scalar{0});
-  Stretch own = *layout_.stretch();
+  Interval own = *layout_.interval();
   own.end = std::max(own.end, own.begin + 1);  // a part of no elements counts as written, too
-  add_stretch(storage.gradient_written, own);
+  add_interval(storage.gradient_written, own);
   return {{storage.gradient, layout_}, overwrites ? Scalar{0} : Scalar{1}};
 }
 

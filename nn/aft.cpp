@@ -45,14 +45,14 @@ void refuse_single_keys(const Context& context) {
 
 }  // namespace
 
-Aft::Aft(const AftConfig& aft, Width given, Init values) : config(aft), width(given) {
+Aft::Aft(const AftConfig& aft, Width given, Init init) : config(aft), width(given) {
   name = config.type;
   check_fields(config.type, Sized{config, width});
   check(config, width);
   // Positions in the table are at most this far apart.
   if (config.form == AftForm::local) config.window = std::min(*config.window, *config.max_len);
   int64_t C = width.d_model, L = config.max_len.value_or(0), rank = config.factor_rank.value_or(0);
-  auto projection = [&](int64_t out) { return Linear(C, out, config.bias, values); };
+  auto projection = [&](int64_t out) { return Linear(C, out, config.bias, init); };
   if (config.form == AftForm::conv) {
     query = projection(C);
     key = projection(*width.n_head);
@@ -62,14 +62,14 @@ Aft::Aft(const AftConfig& aft, Width given, Init values) : config(aft), width(gi
   }
   output = projection(C);
   if (config.form == AftForm::conv) {
-    kernel = normal_parameter({*width.n_head, *config.window}, values);
-    kernel_gain = constant_parameter({*width.n_head}, 0, values);
-    kernel_offset = constant_parameter({*width.n_head}, 0, values);
+    kernel = normal_parameter({*width.n_head, *config.window}, init);
+    kernel_gain = constant_parameter({*width.n_head}, 0, init);
+    kernel_offset = constant_parameter({*width.n_head}, 0, init);
   } else if (config.has_table() && rank == 0) {
-    position_bias = normal_parameter({L, L}, values);
+    position_bias = normal_parameter({L, L}, init);
   } else if (config.has_table()) {
-    position_bias_query = normal_parameter({L, rank}, values);
-    position_bias_key = normal_parameter({L, rank}, values);
+    position_bias_query = normal_parameter({L, rank}, init);
+    position_bias_key = normal_parameter({L, rank}, init);
   }
 }
 
@@ -125,7 +125,7 @@ AftBand Aft::band(int64_t M, int64_t T) const {
   return table_band(M, T);
 }
 
-Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
+LayerTerms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
   auto* cache = past.cache<AftCache>();
   if (cache && cache->sums()) return {};
   check_input(name, x, past.memory(), width.d_model);

@@ -34,11 +34,11 @@ constexpr auto names(AftForm) { return std::array{"full", "local", "simple", "co
 struct AftConfig {
   using Layer = struct Aft;
   static constexpr const char* type = "aft";
-  static constexpr KnownModel known{.name = "aft",
-                                    .summary = "attention free, weighted sums of values",
-                                    .sums_past = true,
-                                    .forms = {"form=full", "form=local", "form=simple",
-                                              "form=conv"}};
+  static constexpr KnownModel known{
+      .name = "aft",
+      .summary = "attention free, weighted sums of init",
+      .sums_past = true,
+      .forms = {"form=full", "form=local", "form=simple", "form=conv"}};
   /// Form of the position biases.
   AftForm form = AftForm::full;
   /// Length of the position table, for full and local.
@@ -105,7 +105,7 @@ struct Aft : Layer {
 
   /// Draws weights, w, its factors and the kernel from N(0, 0.02²), so w starts near 0. γ and β
   /// start at 0, so conv starts as simple. Throws when the config describes no valid layer.
-  Aft(const AftConfig& config, Width width, Init values);
+  Aft(const AftConfig& config, Width width, Init init);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a cache that keeps running sums of the far keys in double, and the keys and values of
@@ -114,7 +114,7 @@ struct Aft : Layer {
   /// all max_len tokens instead, and with a limit those of that many. Only causal layers have a
   /// cache.
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
-  Terms terms(const Tensor& x, const Past& past, Context& context) const override;
+  LayerTerms terms(const Tensor& x, const Past& past, Context& context) const override;
   int64_t max_length() const override { return config.max_len.value_or(unlimited); }
   bool sees_ahead() const override { return !config.causal; }
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }

@@ -53,7 +53,7 @@ Tensor Attention::attend(const RelativeAttention& terms, Context& context) const
   return output(merge_heads(y));               // [B, T, C]
 }
 
-Terms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
+LayerTerms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
   check_input(name, x, past.memory(), qkv.weight.size(1));
   Heads own = heads(x, past.memory());
   auto* cache = past.cache<AttentionCache>();
@@ -76,7 +76,7 @@ std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {
 }
 
 void Attention::build(const char* layer, int64_t d_model, int64_t heads,
-                      std::optional<int64_t> head_size, bool with_bias, Init values) {
+                      std::optional<int64_t> head_size, bool with_bias, Init init) {
   name = layer;
   AtLeast at_least{layer};
   at_least(1, "d_model", d_model);
@@ -86,8 +86,8 @@ void Attention::build(const char* layer, int64_t d_model, int64_t heads,
   n_head = heads;
   d_head = head_size.value_or(d_model / heads);
   at_least(1, "d_head", d_head);
-  qkv = Linear(d_model, 3 * n_head * d_head, with_bias, values);
-  output = Linear(n_head * d_head, d_model, with_bias, values);
+  qkv = Linear(d_model, 3 * n_head * d_head, with_bias, init);
+  output = Linear(n_head * d_head, d_model, with_bias, init);
 }
 
 void Attention::visit(Visitor& visitor) const {

@@ -37,7 +37,7 @@ struct Attention : Layer, Sight {
     return attend(std::get<RelativeAttention>(terms(x, past, context)), context);
   }
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
-  Terms terms(const Tensor& x, const Past& past, Context& context) const override;
+  LayerTerms terms(const Tensor& x, const Past& past, Context& context) const override;
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 
@@ -75,13 +75,13 @@ struct Attention : Layer, Sight {
   /// Sets up the members. Throws an error that names `layer` when the sizes do not divide into
   /// heads.
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
-             bool with_bias, Init values);
+             bool with_bias, Init init);
   /// Sets up the members from a variant's config, after a check of its fields.
   template <class Config>
-  void build_from(const Config& config, Width width, bool with_bias, Init values,
+  void build_from(const Config& config, Width width, bool with_bias, Init init,
                   std::optional<int64_t> head_size = {}) {
     check_fields(config.type, Sized{config, width});
-    build(config.type, width.d_model, width.n_head.value_or(0), head_size, with_bias, values);
+    build(config.type, width.d_model, width.n_head.value_or(0), head_size, with_bias, init);
     attention_dropout = config.attention_dropout;
     static_cast<Sight&>(*this) = config.sight;
   }

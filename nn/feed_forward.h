@@ -25,9 +25,9 @@ struct FeedForward : Layer {
 
   FeedForward() = default;
   /// Takes d_model channels to d_inner and back.
-  FeedForward(int64_t d_model, int64_t d_inner, Activation function, double rate, Init values)
-      : up(d_model, d_inner, true, values),
-        down(d_inner, d_model, true, values),
+  FeedForward(int64_t d_model, int64_t d_inner, Activation function, double rate, Init init)
+      : up(d_model, d_inner, true, init),
+        down(d_inner, d_model, true, init),
         activation(function),
         dropout(rate) {
     name = "feed_forward";

@@ -30,7 +30,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C);
 
 /// The terms of an equation: attention's, AFT's, or none, where no softmax weighs single keys.
-using Terms = std::variant<std::monostate, RelativeAttention, AftTerms>;
+using LayerTerms = std::variant<std::monostate, RelativeAttention, AftTerms>;
 
 /// A mixer, or a block around one. A layer of your own implements `forward`, `make_cache` and
 /// `visit`.
@@ -61,7 +61,7 @@ struct Layer : StatefulModule {
 
   /// Returns all terms from which `forward` computes its output for the same arguments, or none.
   /// What reads them works for any layer: tables of distances, worked examples, conversions.
-  virtual Terms terms(const Tensor&, const Past&, Context&) const { return {}; }
+  virtual LayerTerms terms(const Tensor&, const Past&, Context&) const { return {}; }
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where
   /// positions are absolute and learned.

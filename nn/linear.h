@@ -14,9 +14,9 @@ struct Linear : Module {
 
   Linear() = default;
   /// Takes `in` channels to `out`.
-  Linear(int64_t in, int64_t out, bool with_bias, Init values)
-      : weight(normal_parameter({out, in}, values)) {
-    if (with_bias) bias = constant_parameter({out}, 0, values);
+  Linear(int64_t in, int64_t out, bool with_bias, Init init)
+      : weight(normal_parameter({out, in}, init)) {
+    if (with_bias) bias = constant_parameter({out}, 0, init);
   }
 
   /// Returns y.

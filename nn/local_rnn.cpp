@@ -34,15 +34,15 @@ struct LocalRnnCache : CacheOf<LocalRnnCache> {
 
 }  // namespace
 
-LocalRnn::LocalRnn(const LocalRnnConfig& local, Width width, Init values)
+LocalRnn::LocalRnn(const LocalRnnConfig& local, Width width, Init init)
     : config(local), d_model(width.d_model) {
   name = config.type;
   check_fields(config.type, Sized{config, width});
   double reach = 1 / std::sqrt(static_cast<double>(d_model));
   Dims shape{gate_count(config.cell) * d_model, d_model};
   for (Linear* part : {&input, &hidden}) {
-    part->weight = uniform_parameter(shape, values, reach);
-    part->bias = uniform_parameter({shape[0]}, values, reach);
+    part->weight = uniform_parameter(shape, init, reach);
+    part->bias = uniform_parameter({shape[0]}, init, reach);
   }
 }
 

@@ -50,7 +50,7 @@ struct LocalRnn : Layer {
 
   /// Draws all parameters uniformly from ±1/√C, as PyTorch's cells do. Throws when the config
   /// describes no valid layer.
-  LocalRnn(const LocalRnnConfig& config, Width width, Init values);
+  LocalRnn(const LocalRnnConfig& config, Width width, Init init);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a cache that holds the hidden states of the s - 1 windows still open, so each token

@@ -70,7 +70,7 @@ void require_distinct(const char* operation, const std::vector<Parameter>& param
     require(value.defined(), operation, ": parameter ", parameter.name, " is undefined");
     if (value.count() == 0) continue;
     const Scalar* start = value.data() - value.layout().offset;
-    Stretch all = *value.layout().stretch();
+    Interval all = *value.layout().interval();
     places.push_back({start + all.begin, start + all.end, &parameter});
   }
   std::ranges::sort(places, std::less(), &Place::begin);

@@ -28,9 +28,9 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width,
-                                       Init values)
+                                       Init init)
     : position(config.position) {
-  build_from(config, width, config.bias, values);
+  build_from(config, width, config.bias, init);
   require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }

@@ -24,11 +24,11 @@ constexpr auto names(AttentionPosition) { return std::array{"none", "rope", "ali
 struct MultiHeadAttentionConfig {
   using Layer = struct MultiHeadAttention;
   static constexpr const char* type = "multi_head_attention";
-  static constexpr KnownModel known{.name = "transformer",
-                                    .summary = "absolute positions, rotary or ALiBi",
-                                    .knows_order = false,
-                                    .forms = {"", "position=sinusoid", "position=rope",
-                                              "position=alibi"}};
+  static constexpr KnownModel known{
+      .name = "transformer",
+      .summary = "absolute positions, rotary or ALiBi",
+      .knows_order = false,
+      .forms = {"", "position=sinusoid", "position=rope", "position=alibi"}};
   bool bias = true;
   Sight sight{};
   AttentionPosition position = AttentionPosition::none;
@@ -49,7 +49,7 @@ struct MultiHeadAttention : Attention {
 
   /// Draws weights from N(0, 0.02²), as GPT-2 does; biases start at 0. Throws when the config
   /// describes no valid layer.
-  MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width, Init values);
+  MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width, Init init);
 
   /// Returns the keys and values of `source` [B, S, C]. Under fixed weights they can be made once
   /// for all calls that attend to it. Throws for a layer with a window, rope or alibi, which need

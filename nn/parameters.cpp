@@ -14,53 +14,53 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// Returns a parameter that has no values yet.
-Tensor unfilled_parameter(const Dims& shape, Init values) {
-  Tensor place = values.unfilled ? values.unfilled->place_for(shape) : Tensor::empty(shape);
+Tensor unfilled_parameter(const Dims& shape, Init init) {
+  Tensor place = init.unfilled ? init.unfilled->place_for(shape) : Tensor::empty(shape);
   return place.require_gradient();
 }
 
 /// Returns a parameter of the values of(number) of the random numbers that `draw`, called with a
 /// sequence of them, fills a span with, unless it is to have none yet. Any thread can draw any part
 /// of the sequence.
-Tensor drawn_parameter(const Dims& shape, Init values, auto draw, auto of) {
-  Tensor result = unfilled_parameter(shape, values);
-  if (values.unfilled) return result;
+Tensor drawn_parameter(const Dims& shape, Init init, auto draw, auto of) {
+  Tensor result = unfilled_parameter(shape, init);
+  if (init.unfilled) return result;
   Scalar* place = result.mutable_data();
   constexpr int64_t grain = 1 << 10;
   parallel_ranges(result.count(), grain, [&](int64_t begin, int64_t end) {
     std::array<double, grain> numbers;
     std::span drawn = std::span(numbers).first(static_cast<size_t>(end - begin));
-    Random random = *values.random;
+    Random random = *init.random;
     random.counter += static_cast<uint64_t>(begin);
     draw(random, drawn);
     std::transform(drawn.begin(), drawn.end(), place + begin,
                    [&](double number) { return static_cast<Scalar>(of(number)); });
   });
-  values.random->counter += static_cast<uint64_t>(result.count());
+  init.random->counter += static_cast<uint64_t>(result.count());
   return result;
 }
 
 }  // namespace
 
-Tensor normal_parameter(const Dims& shape, Init values, double deviation) {
+Tensor normal_parameter(const Dims& shape, Init init, double deviation) {
   require(deviation >= 0 && std::isfinite(deviation), "normal_parameter: deviation ", deviation,
           ", expected at least 0");
   return drawn_parameter(
-      shape, values, [](Random& random, std::span<double> numbers) { random.normal(numbers); },
+      shape, init, [](Random& random, std::span<double> numbers) { random.normal(numbers); },
       [&](double number) { return deviation * number; });
 }
 
-Tensor uniform_parameter(const Dims& shape, Init values, double reach) {
+Tensor uniform_parameter(const Dims& shape, Init init, double reach) {
   require(reach >= 0 && std::isfinite(reach), "uniform_parameter: reach ", reach,
           ", expected at least 0");
   return drawn_parameter(
-      shape, values, [](Random& random, std::span<double> numbers) { random.uniform(numbers); },
+      shape, init, [](Random& random, std::span<double> numbers) { random.uniform(numbers); },
       [&](double number) { return reach * (2 * number - 1); });
 }
 
-Tensor constant_parameter(const Dims& shape, Scalar value, Init values) {
-  Tensor result = unfilled_parameter(shape, values);
-  if (!values.unfilled) std::fill_n(result.mutable_data(), result.count(), value);
+Tensor constant_parameter(const Dims& shape, Scalar value, Init init) {
+  Tensor result = unfilled_parameter(shape, init);
+  if (!init.unfilled) std::fill_n(result.mutable_data(), result.count(), value);
   return result;
 }
 

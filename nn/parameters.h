@@ -31,11 +31,11 @@ struct Init {
 
 /// Returns a parameter drawn from the normal distribution N(0, deviation²). Throws when the
 /// deviation is less than 0 or not finite.
-Tensor normal_parameter(const Dims& shape, Init values, double deviation = initial_deviation);
+Tensor normal_parameter(const Dims& shape, Init init, double deviation = initial_deviation);
 /// Returns a parameter drawn uniformly from -reach to reach. Throws when that is less than 0 or not
 /// finite.
-Tensor uniform_parameter(const Dims& shape, Init values, double reach);
+Tensor uniform_parameter(const Dims& shape, Init init, double reach);
 /// Returns a parameter whose elements all start at one value, which needs no random numbers.
-Tensor constant_parameter(const Dims& shape, Scalar value, Init values = {});
+Tensor constant_parameter(const Dims& shape, Scalar value, Init init = {});
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

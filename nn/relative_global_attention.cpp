@@ -24,12 +24,12 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 }  // namespace
 
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
-                                                 Width width, Init values) {
-  build_from(config, width, true, values);
+                                                 Width width, Init init) {
+  build_from(config, width, true, init);
   int64_t distances = config.max_seq;
   window = distances;
-  auto embeddings = [&] { return normal_parameter({n_head, distances, d_head}, values); };
-  auto bias = [&] { return constant_parameter({n_head, distances}, 0, values); };
+  auto embeddings = [&] { return normal_parameter({n_head, distances, d_head}, init); };
+  auto bias = [&] { return constant_parameter({n_head, distances}, 0, init); };
   past_embeddings = embeddings();
   if (!causal) future_embeddings = embeddings();
   if (config.relative_bias) past_bias = bias();

@@ -48,7 +48,7 @@ struct RelativeGlobalAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Width width, Init values);
+  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Width width, Init init);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

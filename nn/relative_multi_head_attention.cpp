@@ -6,13 +6,13 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
-    const RelativeMultiHeadAttentionConfig& config, Width width, Init values) {
-  build_from(config, width, false, values);
-  output.bias = constant_parameter({width.d_model}, 0, values);
-  value_bias = constant_parameter({n_head * d_head}, 0, values);
-  key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0, values);
-  key_pos_bias = constant_parameter({2 * config.max_positions, n_head}, 0, values);
-  query_pos_bias = constant_parameter({n_head, d_head}, 0, values);
+    const RelativeMultiHeadAttentionConfig& config, Width width, Init init) {
+  build_from(config, width, false, init);
+  output.bias = constant_parameter({width.d_model}, 0, init);
+  value_bias = constant_parameter({n_head * d_head}, 0, init);
+  key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0, init);
+  key_pos_bias = constant_parameter({2 * config.max_positions, n_head}, 0, init);
+  query_pos_bias = constant_parameter({n_head, d_head}, 0, init);
 }
 
 RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const Tensor&) const {

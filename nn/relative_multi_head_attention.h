@@ -55,7 +55,7 @@ struct RelativeMultiHeadAttention : Attention {
   /// Draws weights from N(0, 0.02²); tables and biases start at 0, as in the original. Throws when
   /// the config describes no valid layer.
   RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Width width,
-                             Init values);
+                             Init init);
   int64_t max_keys() const override { return causal ? attention_span() + 1 : attention_span(); }
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;

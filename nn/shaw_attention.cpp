@@ -5,12 +5,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-ShawAttention::ShawAttention(const ShawAttentionConfig& config, Width width, Init values) {
-  build_from(config, width, config.bias, values);
+ShawAttention::ShawAttention(const ShawAttentionConfig& config, Width width, Init init) {
+  build_from(config, width, config.bias, init);
   require(config.max_distance.has_value(), config.type, ": max_distance is missing");
   Dims table{2 * *config.max_distance + 1, d_head};
-  if (config.key_positions) key_distance_embeddings = normal_parameter(table, values);
-  if (config.value_positions) value_distance_embeddings = normal_parameter(table, values);
+  if (config.key_positions) key_distance_embeddings = normal_parameter(table, init);
+  if (config.value_positions) value_distance_embeddings = normal_parameter(table, init);
 }
 
 RelativeAttention ShawAttention::equation(const Heads& heads, const Tensor&) const {

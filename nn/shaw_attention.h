@@ -18,7 +18,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 struct ShawAttentionConfig {
   using Layer = struct ShawAttention;
   static constexpr const char* type = "shaw_attention";
-  static constexpr KnownModel known{"shaw", "clipped distances, for keys and values"};
+  static constexpr KnownModel known{"shaw", "clipped distances, for keys and init"};
   /// m, the distance beyond which all distances share one row.
   std::optional<int64_t> max_distance{};
   Sight sight{};
@@ -33,8 +33,7 @@ struct ShawAttentionConfig {
     field(sight.causal, fields::causal);
     field(bias, fields::bias);
     field(key_positions, {"key_positions", "learn an embedding of each distance for the keys"});
-    field(value_positions,
-          {"value_positions", "learn an embedding of each distance for the values"});
+    field(value_positions, {"value_positions", "learn an embedding of each distance for the init"});
     field(attention_dropout, fields::attention_dropout);
   }
 
@@ -49,7 +48,7 @@ struct ShawAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  ShawAttention(const ShawAttentionConfig& config, Width width, Init values);
+  ShawAttention(const ShawAttentionConfig& config, Width width, Init init);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

@@ -40,24 +40,24 @@ Tensor TransformerXLAttention::position_table(int64_t farthest, int64_t nearest,
 }
 
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& own, Width width,
-                                               Init values)
+                                               Init init)
     : config(own) {
   const char* layer = config.type;
-  build_from(config, width, config.bias, values, config.d_head);
-  if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, values);
+  build_from(config, width, config.bias, init, config.d_head);
+  if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, init);
   if (config.positions == DistancePositions::sinusoid) {
     require(!config.max_positions, layer, ": max_positions with sinusoid positions");
     sinusoids(layer, {}, width.d_model);  // or throws
-    position = Linear(width.d_model, n_head * d_head, false, values);
-    if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0, values);
+    position = Linear(width.d_model, n_head * d_head, false, init);
+    if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0, init);
   } else {
     require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
     require(!config.clamp_len, layer, ": clamp_len with learned positions");
     require(config.max_positions.has_value(), layer,
             ": max_positions is missing for learned positions");
-    position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, values);
+    position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, init);
     if (config.position_bias)
-      position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0, values);
+      position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0, init);
   }
 }
 

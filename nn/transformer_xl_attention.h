@@ -95,7 +95,7 @@ struct TransformerXLAttention : Attention {
 
   /// Draws weights and E from N(0, 0.02²), as the original code does. All biases start at 0; the
   /// original draws u and v from N(0, 0.02²), too. Throws when the config describes no valid layer.
-  TransformerXLAttention(const TransformerXLAttentionConfig& config, Width width, Init values);
+  TransformerXLAttention(const TransformerXLAttentionConfig& config, Width width, Init init);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;

@@ -47,11 +47,11 @@ Sized(Config, Width) -> Sized<Config>;
 
 /// Returns the layer of a config with its width, or the model of a config.
 template <class Config>
-typename Config::Layer make_layer(const Config& config, Init values) {
+typename Config::Layer make_layer(const Config& config, Init init) {
   if constexpr (std::is_base_of_v<Width, Config>)
-    return typename Config::Layer(config, config, values);
+    return typename Config::Layer(config, config, init);
   else
-    return typename Config::Layer(config, values);
+    return typename Config::Layer(config, init);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -26,7 +26,8 @@ Scalar SoftmaxRow::raise(Scalar seen) {
   return kept;
 }
 
-void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix& x, Scalar* sums) {
+void make_exponentials(const SoftmaxRow* rows, const Interval* seen, const Matrix& x,
+                       Scalar* sums) {
   for (int64_t i = 0; i < x.rows;) {
     std::array<Scalar, 16> shifts;
     int64_t count = 0;  // of rows whose greatest score is finite

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/interval.h"
 #include "core/machine/matrix.h"
-#include "core/stretch.h"
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -31,7 +31,7 @@ struct SoftmaxRow {
 
 /// Turns the scores that each row of x has seen into e^(x_j - greatest), in place, and the others
 /// into 0; sums[i] is the sum of row i. Where all so far are hidden, all get 0.
-void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix& x, Scalar* sums);
+void make_exponentials(const SoftmaxRow* rows, const Interval* seen, const Matrix& x, Scalar* sums);
 
 /// Does what the softmax of a row does where its greatest score is not finite: 0 where a score is
 /// -inf, which marks a hidden key, and NaN elsewhere.

@@ -64,10 +64,10 @@ void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) c
   require_complete(operation, "attention_mask", *hidden);
 }
 
-Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
+Interval Visibility::range(int64_t i, int64_t T, int64_t K) const {
   const auto& [causal, window, chunk] = sight;
   int64_t position = K - T + i, far = first_position + T + K;  // beyond any distance
-  Range range{0, causal ? position + 1 : K};
+  Interval range{0, causal ? position + 1 : K};
   auto narrow = [&](int64_t begin, int64_t end) {
     range = {std::max(range.begin, begin), std::min(range.end, end)};
   };

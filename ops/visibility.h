@@ -14,7 +14,7 @@
 
 #include "core/array.h"
 #include "core/field.h"
-#include "core/stretch.h"
+#include "core/interval.h"
 
 namespace shiftgrad {
 
@@ -106,10 +106,8 @@ struct Visibility {
   /// batch members, T queries and K keys.
   void check(const char* operation, int64_t B, int64_t T, int64_t K) const;
 
-  /// The keys that the rules leave to a query; none where begin ≥ end.
-  using Range = Stretch;
-  /// Returns the keys that the rules leave to query i of T.
-  Range range(int64_t i, int64_t T, int64_t K) const;
+  /// Returns the keys that the rules leave to query i of T; none where begin ≥ end.
+  Interval range(int64_t i, int64_t T, int64_t K) const;
 
   /// Whether there is a mask.
   bool has_masks() const { return padding || hidden; }

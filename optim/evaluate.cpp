@@ -49,7 +49,7 @@ struct Scorer {
   /// begins at first + n · step.
   void feed_rows(int64_t first, int64_t step, int64_t count, int64_t length, int64_t counted) {
     std::vector<int64_t> begins;
-    Rows own = own_rows(peers, count);
+    Interval own = own_rows(peers, count);
     for (int64_t n = own.begin; n < own.end; ++n) {
       begins.push_back(first + n * step);
       if (std::ssize(begins) < config.batch_size && n + 1 < own.end) continue;
@@ -97,8 +97,8 @@ void read_streams(Scorer& scorer, const std::vector<int64_t>& streams, int64_t b
 void evaluate_with_memory(Scorer& scorer) {
   const EvaluationConfig& config = scorer.config;
   int64_t B = config.batch_size, length = scorer.predictable() / B;
-  Rows own = own_rows(scorer.peers, B);
-  if (own.count() == 0) return;
+  Interval own = own_rows(scorer.peers, B);
+  if (own.size() == 0) return;
   std::vector<int64_t> streams;
   for (int64_t b = own.begin; b < own.end; ++b) streams.push_back(b * length);
   // Tokens that are fed again are not memory for the segment that they are fed with.
@@ -109,7 +109,7 @@ void evaluate_with_memory(Scorer& scorer) {
   read_streams(scorer, streams, 0, length, cache.get());
   if (own.end < B) return;
   // The last stream continues to the end of the text.
-  if (cache) cache->reorder({own.count() - 1});
+  if (cache) cache->reorder({own.size() - 1});
   read_streams(scorer, {streams.back()}, length, scorer.predictable() - streams.back(),
                cache.get());
 }

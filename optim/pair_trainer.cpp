@@ -48,7 +48,7 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
   double nats = 0;
   int64_t tokens = 0;
   Context context;
-  Rows own = own_rows(peers, std::ssize(batches));
+  Interval own = own_rows(peers, std::ssize(batches));
   for (int64_t n = own.begin; n < own.end; ++n) {
     PairBatch batch = make_batch(pairs, batches[n], ends);
     Tensor logits = model(batch.source, batch.inputs, context);  // [B, T, V]
@@ -60,8 +60,8 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
   return mean_over(peers, nats, tokens, watch);
 }
 
-PairTrainer::PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
-                         const Kept<TokenPair>& validation, const TargetEnds& ends,
+PairTrainer::PairTrainer(EncoderDecoder& model, const ViewOrOwned<TokenPair>& train,
+                         const ViewOrOwned<TokenPair>& validation, const TargetEnds& ends,
                          const PairTrainerConfig& config, ProcessGroup& peers)
     : TrainingLoop(loop_config(config, model.config.d_model), parameters(model),
                    Optimizer(parameters(model), adam_of<AdamW>(checked(config))),
@@ -83,13 +83,13 @@ void PairTrainer::note(PeerConsistency& common) const {
 
 int64_t PairTrainer::learn(Context& context) {
   PairBatch batch = make_batch(train_, batches_.next(), ends_);
-  Rows own = own_rows(peers_, batch.count());
+  Interval own = own_rows(peers_, batch.count());
   context.first_member = own.begin;
   // A peer without a row of a small batch takes one with weight 0, since all must make the same
   // sums.
   PairBatch part = rows(batch, own.begin, std::max(own.end, own.begin + 1));
   double weight =
-      own.count() == 0 ? 0 : static_cast<double>(part.tokens) / static_cast<double>(batch.tokens);
+      own.size() == 0 ? 0 : static_cast<double>(part.tokens) / static_cast<double>(batch.tokens);
   Tape tape;
   Tensor logits = model_(part.source, part.inputs, context);  // [B, T, V]
   Tensor loss =

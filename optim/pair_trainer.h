@@ -66,8 +66,8 @@ class PairTrainer : public TrainingLoop {
   /// Sets up the training. The model and the peers must outlive the trainer, and both sets, unless
   /// they are given to it to keep. Without validation pairs, evaluations score the training pairs.
   /// Throws when the config is bad, naming the field, or when there is no pair to train on.
-  PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
-              const Kept<TokenPair>& validation, const TargetEnds& ends,
+  PairTrainer(EncoderDecoder& model, const ViewOrOwned<TokenPair>& train,
+              const ViewOrOwned<TokenPair>& validation, const TargetEnds& ends,
               const PairTrainerConfig& config, ProcessGroup& peers = alone());
 
  private:
@@ -79,7 +79,7 @@ class PairTrainer : public TrainingLoop {
   void note(PeerConsistency& common) const override;
 
   EncoderDecoder& model_;
-  Kept<TokenPair> train_, validation_;
+  ViewOrOwned<TokenPair> train_, validation_;
   TargetEnds ends_;
   PairTrainerConfig config_;
   Epochs batches_;

@@ -40,7 +40,7 @@ PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end) {
   return part;
 }
 
-Epochs::Shorter shorter_of(const Kept<TokenPair>& pairs) {
+Epochs::Shorter shorter_of(const ViewOrOwned<TokenPair>& pairs) {
   return [pairs](int64_t a, int64_t b) {
     auto lengths = [](const TokenPair& pair) {
       return std::pair(pair.target.size(), pair.source.size());

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/kept.h"
+#include "core/view_or_owned.h"
 #include "nn/models/encoder_decoder.h"
 #include "optim/epochs.h"
 
@@ -50,6 +50,6 @@ PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> 
 PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end);
 
 /// Compares two of the pairs by the lengths of their targets and, of equal ones, of their sources.
-Epochs::Shorter shorter_of(const Kept<TokenPair>& pairs);
+Epochs::Shorter shorter_of(const ViewOrOwned<TokenPair>& pairs);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

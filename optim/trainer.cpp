@@ -121,7 +121,7 @@ int64_t Trainer::learn_from(const std::vector<Batch>& batches, Context& context)
   int64_t tokens = 0;
   for (const Batch& batch : batches) tokens += std::ssize(batch.targets.values);
 
-  Rows own = own_rows(peers_, config_.batch_size);
+  Interval own = own_rows(peers_, config_.batch_size);
   context.first_member = own.begin;
   for (const Batch& batch : batches) {
     if (&batch != &batches.front()) leave_if_asked();
@@ -195,7 +195,7 @@ Memory Trainer::saved_memory(const SavedState& saved) const {
   const Dims& first = memory[0].shape();
   // A run that was begun with another mem_len has fewer tokens to remember, or forgets some.
   Dims expected{config_.batch_size, first.size() == 3 ? first[1] : config_.mem_len, model.d_model};
-  Rows own = own_rows(peers_, config_.batch_size);
+  Interval own = own_rows(peers_, config_.batch_size);
   int64_t M = expected[1];
   for (Tensor& layer : memory) {
     require(layer.shape() == expected, "a memory of ", layer.shape(), ", expected ", expected);

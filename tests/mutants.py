@@ -62,7 +62,7 @@ MUTANTS = [
     Mutant("no gradient of position_queries alone", "ops/attention/block_gradients.cpp",
            "if (!gradients.key.wanted() && !gradients.position_queries.wanted()) return;",
            "if (!gradients.key.wanted()) return;", ATTENTION),
-    Mutant("gradients in place where heads share elements", "core/stretch.cpp",
+    Mutant("gradients in place where heads share elements", "core/interval.cpp",
            "return !both.is_broadcast() && !both.overlaps();", "return true;", "core/layout"),
     Mutant("gradients in place whatever other inputs share", "ops/attention/gradients.cpp",
            "return !x.shares_storage(*other) || layout.surely_disjoint(other->layout());", "return other != nullptr;",

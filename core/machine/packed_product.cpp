@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/interval.h"
 #include "core/machine/blas.h"
 #include "core/machine/simd.h"
-#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
 /// Returns the columns of c that a band leaves of a tile, in whole parts of a panel.
-Stretch columns_of(const PanelKernel& kernel, int64_t columns, int64_t begin, int64_t end) {
+Interval columns_of(const PanelKernel& kernel, int64_t columns, int64_t begin, int64_t end) {
   const int64_t part = kernel.part_columns;
   return {begin <= 0 ? 0 : std::min(begin, columns) / part * part,
           end >= columns ? columns
@@ -23,7 +23,7 @@ Stretch columns_of(const PanelKernel& kernel, int64_t columns, int64_t begin, in
 }
 
 /// Returns the elements of depth that a band leaves of a left factor, in whole steps.
-Stretch depths_of(const PanelKernel& kernel, const Factor& a, int64_t begin, int64_t end) {
+Interval depths_of(const PanelKernel& kernel, const Factor& a, int64_t begin, int64_t end) {
   const int64_t depth = a.matrix.columns, step = kernel.numbers * kernel.depth_step;
   return {begin <= 0 ? 0 : std::min(begin, depth) / step * kernel.depth_step,
           end >= depth ? a.elements.columns : divide_up(std::max<int64_t>(end, 0), kernel.numbers)};
@@ -117,10 +117,10 @@ void tile_product(Scalar alpha, const Factor& a, const Factor& b, Addend added, 
     const Scalar* rows_of_a = a.elements.data;
     for (int64_t row = 0; row < c.rows; row += kernel.tile_rows, rows_of_a += a.panel_step) {
       const int64_t rows = std::min(kernel.tile_rows, c.rows - row), last = row + rows - 1;
-      const Stretch columns = columns_of(kernel, width, of_c.begin(row, last) - column,
-                                         of_c.end(row, last) + 1 - column);
+      const Interval columns = columns_of(kernel, width, of_c.begin(row, last) - column,
+                                          of_c.end(row, last) + 1 - column);
       if (columns.size() <= 0) continue;
-      const Stretch depths = depths_of(kernel, a, of_a.begin(row, last), of_a.end(row, last) + 1);
+      const Interval depths = depths_of(kernel, a, of_a.begin(row, last), of_a.end(row, last) + 1);
       ConstMatrix left = a.elements;
       left.data = rows_of_a;
       kernel.multiply(left.block(0, rows, depths.begin, std::max<int64_t>(depths.size(), 0)),

@@ -274,7 +274,7 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   });
 }
 
-void exp_below(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums) {
+void exp_below(Matrix x, const Interval* seen, const Scalar* shifts, Scalar* sums) {
   for (int64_t row = 0; row < x.rows; ++row) {
     Scalar* const from = row_of(x, row) + seen[row].begin;
     const int64_t n = seen[row].size();
@@ -358,7 +358,7 @@ Scalar maximum(const Scalar* x, int64_t n) {
   return greatest_of(x, n);
 }
 
-void maxima(ConstMatrix x, const Stretch* seen, Scalar* results) {
+void maxima(ConstMatrix x, const Interval* seen, Scalar* results) {
   for (int64_t i = 0; i < x.rows; ++i) {
     const auto [begin, end] = seen[i];
     results[i] = begin < end ? greatest_of(row_of(x, i) + begin, end - begin)

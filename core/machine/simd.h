@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/interval.h"
 #include "core/machine/matrix.h"
-#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
@@ -70,7 +70,7 @@ extern Scalar (*const maximum)(const Scalar* x, int64_t n);
 // The next ones take matrices whose rows have no gaps, and do for each row what calls would do.
 
 /// The `maximum` of the seen columns of each row, -inf where none is seen.
-extern void (*const maxima)(ConstMatrix x, const Stretch* seen, Scalar* results);
+extern void (*const maxima)(ConstMatrix x, const Interval* seen, Scalar* results);
 
 /// Whether no x is a NaN or infinite.
 extern bool (*const is_finite)(ConstMatrix x);
@@ -100,7 +100,7 @@ extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64
 /// Computes the same for each row of a matrix whose rows have no gaps, in its place: for its `seen`
 /// columns, which its shift is not below, while the others become 0. It takes two thirds of the
 /// time. Floats below e^-87 are 0.
-extern void (*const exp_below)(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums);
+extern void (*const exp_below)(Matrix x, const Interval* seen, const Scalar* shifts, Scalar* sums);
 
 /// The instruction sets that these loops are compiled for and that this CPU has, the best first.
 std::vector<std::string> instruction_sets();

@@ -15,8 +15,8 @@ using namespace shiftgrad;
 
 namespace {
 
-using common::Chart;
-using common::HeatMap;
+using apps::Chart;
+using apps::HeatMap;
 using Names = std::vector<std::string>;
 
 /// Returns a number. null, as JSON writes what is not finite, is not a number.
@@ -26,8 +26,8 @@ double number_of(const char* key, const Json& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
-common::Line line_of(const Json& curve, size_t colour) {
-  common::Line line{value_of<std::string>(curve, "name"), {}, common::LineStyle::plain, colour};
+apps::Line line_of(const Json& curve, size_t colour) {
+  apps::Line line{value_of<std::string>(curve, "name"), {}, apps::LineStyle::plain, colour};
   auto xs = value_of<std::vector<double>>(curve, "xs");
   auto ys = value_of<std::vector<Json>>(curve, "ys");
   require(xs.size() == ys.size(), "\"ys\" has ", ys.size(), " values, expected ", xs.size(),
@@ -57,7 +57,7 @@ std::vector<double> values_of(const std::vector<std::vector<Json>>& rows) {
 }
 
 /// Throws unless there are as many names as rows or columns, or none.
-common::MapAxis axis_of(const Json& asked, const std::string& axis, size_t count) {
+apps::MapAxis axis_of(const Json& asked, const std::string& axis, size_t count) {
   auto names = value_of<Names>(asked, (axis + "_names").c_str(), {});
   require(names.empty() || names.size() == count, '"', axis, "_names\" has ", names.size(),
           " names, expected ", count);
@@ -87,7 +87,7 @@ HeatMap map_of(const Json& asked) {
 
 Json drawing_of(const Json& request) {
   if (request.contains("chart"))
-    return {{"html", in_page(drawn(chart_of(request["chart"]), common::chart_in_page))}};
+    return {{"html", in_page(drawn(chart_of(request["chart"]), apps::chart_in_page))}};
   HeatMap map = map_of(value_of<Json>(request, "map"));
   double cell = cell_within(map, value_of<double>(request, "width", 600));
   return {{"html", in_page(drawn(map, cell))}};

@@ -10,38 +10,37 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Blocks::Blocks(const BlocksConfig& given, Init values, const MixerMaker& own_mixer,
-               const char* owner)
+Blocks::Blocks(const BlocksConfig& given, Init init, const MixerMaker& own_mixer, const char* owner)
     : config(given) {
   name = owner;
   require(own_mixer || !config.own_mixer, name,
           ": own_mixer true, which needs the maker of that mixer");
   config.own_mixer = own_mixer != nullptr;
   check_fields(owner, config);
-  for (int64_t n = 0; n < config.n_layer; ++n) layers.push_back(build_block(values, own_mixer));
-  if (config.block == BlockType::transformer_block && config.norm_first) shrink_projections(values);
+  for (int64_t n = 0; n < config.n_layer; ++n) layers.push_back(build_block(init, own_mixer));
+  if (config.block == BlockType::transformer_block && config.norm_first) shrink_projections(init);
   if (config.tie_position_biases) tie_position_biases();
   if (config.final_norm) norm = LayerNorm(config.d_model);
 }
 
-std::unique_ptr<Block> Blocks::build_block(Init values, const MixerMaker& own_mixer) const {
+std::unique_ptr<Block> Blocks::build_block(Init init, const MixerMaker& own_mixer) const {
   if (config.block == BlockType::r_transformer_block) {
     require(!own_mixer, name, ": a mixer of one's own in an r_transformer_block");
     require(!config.cross_attention, name, ": cross_attention in an r_transformer_block");
-    return std::make_unique<RTransformerBlock>(part_of<RTransformerBlockConfig>(config),
-                                               Width{config.d_model, config.n_head}, values);
+    return std::make_unique<RTransformerBlock>(shared_fields<RTransformerBlockConfig>(config),
+                                               Width{config.d_model, config.n_head}, init);
   }
-  auto block = part_of<TransformerBlockConfig>(config);
-  Width width = width_in(config.mixer, config.d_model, config.n_head);
-  std::unique_ptr<Layer> mixer = own_mixer ? own_mixer(*values.random) : nullptr;
+  auto block = shared_fields<TransformerBlockConfig>(config);
+  Width width = width_for(config.mixer, config.d_model, config.n_head);
+  std::unique_ptr<Layer> mixer = own_mixer ? own_mixer(*init.random) : nullptr;
   if (!config.cross_attention)
-    return std::make_unique<TransformerBlock>(block, width, values, std::move(mixer));
+    return std::make_unique<TransformerBlock>(block, width, init, std::move(mixer));
   EncoderDecoderBlockConfig cross{block, config.n_head, config.attention_dropout};
-  return std::make_unique<EncoderDecoderBlock>(cross, width, values, std::move(mixer));
+  return std::make_unique<EncoderDecoderBlock>(cross, width, init, std::move(mixer));
 }
 
-void Blocks::shrink_projections(Init values) {
-  if (values.unfilled) return;
+void Blocks::shrink_projections(Init init) {
+  if (init.unfilled) return;
   for (const auto& block : layers) {
     auto additions = static_cast<double>(block->parts.size() * layers.size());
     auto factor = static_cast<Scalar>(1 / std::sqrt(additions));

@@ -145,7 +145,7 @@ struct Blocks : StatefulModule {
   ///
   /// `own_mixer`, if given, makes the mixers of the transformer_blocks, in place of the config's
   /// mixer. The config then says so.
-  Blocks(const BlocksConfig& config, Init values, const MixerMaker& own_mixer = {},
+  Blocks(const BlocksConfig& config, Init init, const MixerMaker& own_mixer = {},
          const char* owner = BlocksConfig::type);
 
   /// Returns the output [B, T, C] for x [B, T, C], and the inputs of all blocks, after the memory
@@ -180,8 +180,8 @@ struct Blocks : StatefulModule {
   void visit(Visitor& visitor) const override;
 
  private:
-  std::unique_ptr<Block> build_block(Init values, const MixerMaker& own_mixer) const;
-  void shrink_projections(Init values);
+  std::unique_ptr<Block> build_block(Init init, const MixerMaker& own_mixer) const;
+  void shrink_projections(Init init);
   void tie_position_biases();
   int64_t least(int64_t (Layer::*of)() const) const;
   Tensor with_positions(const Tensor& x, size_t block, int64_t first) const;

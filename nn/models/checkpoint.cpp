@@ -46,7 +46,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     in_name_of(path, [&] { as_checkpoint(read); });
     if (config.own_mixer) return;
     check_loadable(checkpoint.weights, path,
-                   [&](Init values) { return LanguageModel(config, values); });
+                   [&](Init init) { return LanguageModel(config, init); });
   });
 }
 
@@ -90,9 +90,8 @@ LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source
                          const MixerMaker& own_mixer) {
   require(checkpoint.model.own_mixer || !own_mixer, source,
           ": the maker of an own mixer for a model that has none");
-  return loaded_model(checkpoint.weights, source, [&](Init values) {
-    return LanguageModel(checkpoint.model, values, own_mixer);
-  });
+  return loaded_model(checkpoint.weights, source,
+                      [&](Init init) { return LanguageModel(checkpoint.model, init, own_mixer); });
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

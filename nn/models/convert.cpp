@@ -90,7 +90,7 @@ Tensor projection_bias(const Attention& layer, const Tensor& row) {
 Aft as_full(const Layer& layer, int64_t C) {
   int64_t L = layer.max_length();
   Context context;
-  Terms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
+  LayerTerms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
   auto* aft = std::get_if<AftTerms>(&terms);
   require(aft, "to_aft_full: ", layer.name, ", expected aft");
   require(L < unlimited, layer.name,
@@ -122,7 +122,7 @@ LanguageModel with_mixers(const LanguageModel& model, const char* name, auto con
     std::erase_if(weights, [&](const auto& entry) { return entry.first.starts_with(prefix); });
     for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;
   }
-  return loaded_model(weights, name, [&](Init values) { return LanguageModel(config, values); });
+  return loaded_model(weights, name, [&](Init init) { return LanguageModel(config, init); });
 }
 
 }  // namespace

@@ -15,27 +15,28 @@ struct DecoderCache : CacheOf<DecoderCache, Caches> {
 
 }  // namespace
 
-EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Init values) : config(model) {
+EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Init init) : config(model) {
   name = config.type;
   check_fields(config.type, config);
   require(!config.share_embedding || config.source_vocab_size == config.target_vocab_size,
           config.type, ": share_embedding with vocabularies of ", config.source_vocab_size, " and ",
           config.target_vocab_size, ", expected one size");
   source_embedding = token_embedding("encoder_decoder: encoder", config, config.source_vocab_size,
-                                     config.encoder_position, config.encoder_max_len, values);
+                                     config.encoder_position, config.encoder_max_len, init);
   target_embedding = token_embedding("encoder_decoder: decoder", config, config.target_vocab_size,
-                                     config.decoder_position, config.decoder_max_len, values);
+                                     config.decoder_position, config.decoder_max_len, init);
   if (config.share_embedding) target_embedding.weight = source_embedding.weight;
 
   auto blocks = [&](int64_t n_layer, const MixerConfig& mixer, bool decodes) {
-    auto own = part_of<BlocksConfig>(config, {.n_layer = n_layer,
-                                              .mixer = directed(mixer, decodes, config.type),
-                                              .cross_attention = decodes});
-    return Blocks(own, values, {}, config.type);
+    auto own =
+        shared_fields<BlocksConfig>(config, {.n_layer = n_layer,
+                                             .mixer = with_direction(mixer, decodes, config.type),
+                                             .cross_attention = decodes});
+    return Blocks(own, init, {}, config.type);
   };
   encoder = blocks(config.n_encoder_layer, config.encoder_mixer, false);
   decoder = blocks(config.n_decoder_layer, config.decoder_mixer, true);
-  output = output_layer(target_embedding, config.tie_embedding, values);
+  output = output_layer(target_embedding, config.tie_embedding, init);
 }
 
 Encoded EncoderDecoder::encode(const Padded<Tokens>& source, Context& context) const {

@@ -101,7 +101,7 @@ struct EncoderDecoder : StatefulModule {
   Linear output;  // [V, C]
 
   /// Starts every parameter as its module says. Throws when the config describes no valid model.
-  EncoderDecoder(const EncoderDecoderConfig& config, Init values);
+  EncoderDecoder(const EncoderDecoderConfig& config, Init init);
 
   /// Encodes the source [B, S, C]. Padding is hidden from all attention, so its content changes no
   /// bit of the rest.

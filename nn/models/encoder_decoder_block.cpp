@@ -17,13 +17,13 @@ const EncoderDecoderBlockConfig& checked(const EncoderDecoderBlockConfig& config
 }
 
 /// Returns the cross-attention. It has biases where the mixer has.
-std::unique_ptr<Layer> cross_attention(EncoderDecoderBlockConfig config, Width width, Init values) {
+std::unique_ptr<Layer> cross_attention(EncoderDecoderBlockConfig config, Width width, Init init) {
   MultiHeadAttentionConfig cross{.attention_dropout = config.attention_dropout};
   // Transformer-XL's field has another name: a cross-attention beside it always has biases.
   if (const bool* bias = find_field<bool>(config.mixer, "bias")) cross.bias = *bias;
   if (config.n_head) width.n_head = config.n_head;
   require(width.n_head.has_value(), config.type, ": n_head is missing, and the mixer has none");
-  return std::make_unique<CrossAttention>(cross, width, values);
+  return std::make_unique<CrossAttention>(cross, width, init);
 }
 
 /// The keys and values of B sources, to which N rows of targets attend.
@@ -57,12 +57,12 @@ struct SourceCache : CacheOf<SourceCache> {
 }  // namespace
 
 EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width,
-                                         Init values, std::unique_ptr<Layer> own_mixer)
-    : TransformerBlock(checked(config), width, values, std::move(own_mixer)) {
+                                         Init init, std::unique_ptr<Layer> own_mixer)
+    : TransformerBlock(checked(config), width, init, std::move(own_mixer)) {
   name = config.type;
   parts.insert(parts.begin() + 1,
-               Part{"cross_attention", cross_attention(config, width, values),
-                    "cross_attention_norm", LayerNorm(width.d_model, config.norm_eps)});
+               Part{"cross_attention", cross_attention(config, width, init), "cross_attention_norm",
+                    LayerNorm(width.d_model, config.norm_eps)});
 }
 
 Tensor CrossAttention::forward(const Tensor& x, const Past& past, Context& context) const {

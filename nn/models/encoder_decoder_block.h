@@ -37,7 +37,7 @@ struct CrossAttention : MultiHeadAttention {
   /// Returns a cache that keeps the keys and values of the source of its first call, and its
   /// padding mask. N rows of x may attend to B sources, N / B consecutive rows to each.
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
-  Terms terms(const Tensor&, const Past&, Context&) const override { return {}; }
+  LayerTerms terms(const Tensor&, const Past&, Context&) const override { return {}; }
 };
 
 /// A block of three parts: mixer, cross_attention and feed_forward. The context of a call needs a
@@ -46,7 +46,7 @@ struct CrossAttention : MultiHeadAttention {
 struct EncoderDecoderBlock : TransformerBlock {
   /// Builds the block, around a mixer of the program's own if that is given. Throws when the config
   /// describes no valid block.
-  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Init values,
+  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Init init,
                       std::unique_ptr<Layer> own_mixer = nullptr);
 };
 

@@ -5,7 +5,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-LanguageModel::LanguageModel(const LanguageModelConfig& model, Init values,
+LanguageModel::LanguageModel(const LanguageModelConfig& model, Init init,
                              const MixerMaker& own_mixer)
     : config(model) {
   name = config.type;
@@ -13,14 +13,14 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Init values,
   require(!config.layer_positions || config.position == TokenPosition::learned, config.type,
           ": layer_positions true, expected with learned positions only");
   embedding = token_embedding(config.type, config, config.vocab_size, config.position,
-                              config.max_len, values);
+                              config.max_len, init);
   Tensor positions;
   if (config.layer_positions && config.n_layer > 1)
-    positions = normal_parameter({config.n_layer - 1, *config.max_len, config.d_model}, values);
-  blocks = Blocks(part_of<BlocksConfig>(config), values, own_mixer, config.type);
+    positions = normal_parameter({config.n_layer - 1, *config.max_len, config.d_model}, init);
+  blocks = Blocks(shared_fields<BlocksConfig>(config), init, own_mixer, config.type);
   blocks.layer_positions = positions;
   config.own_mixer = blocks.config.own_mixer;
-  output = output_layer(embedding, config.tie_embedding, values);
+  output = output_layer(embedding, config.tie_embedding, init);
 }
 
 ModelTraits LanguageModel::traits() const {

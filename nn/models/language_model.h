@@ -87,7 +87,7 @@ struct LanguageModel : SequenceModel {
   ///
   /// `own_mixer`, if given, makes the mixers of the transformer_blocks, in place of the config's
   /// mixer. The model's config then says so, and a model of that config cannot be made without it.
-  LanguageModel(const LanguageModelConfig& config, Init values, const MixerMaker& own_mixer = {});
+  LanguageModel(const LanguageModelConfig& config, Init init, const MixerMaker& own_mixer = {});
 
   ModelTraits traits() const override;
 

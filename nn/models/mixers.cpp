@@ -23,21 +23,21 @@ void fill_defaults(MixerConfig& config, const SequenceLengths& lengths) {
   std::visit(fill, config);
 }
 
-MixerConfig directed(MixerConfig config, bool causal, const char* model) {
+MixerConfig with_direction(MixerConfig config, bool causal, const char* model) {
   require(causal || sees_both_ways(config), model, ": ", type_of(config),
           " sees the past alone, expected a mixer that sees both ways");
   if (bool* direction = find_field<bool>(config, "causal")) *direction = causal;
   return config;
 }
 
-Width width_in(const MixerConfig& config, int64_t d_model, int64_t n_head) {
+Width width_for(const MixerConfig& config, int64_t d_model, int64_t n_head) {
   bool heads = std::visit([](const auto& mixer) { return has_heads(mixer); }, config);
   return {d_model, heads ? std::optional(n_head) : std::nullopt};
 }
 
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Init values) {
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Init init) {
   auto make = [&]<class Config>(const Config& mixer) -> std::unique_ptr<Layer> {
-    return std::make_unique<typename Config::Layer>(mixer, width, values);
+    return std::make_unique<typename Config::Layer>(mixer, width, init);
   };
   return std::visit(make, config);
 }

@@ -40,7 +40,7 @@ void each_unsaved(auto& config, auto&& visit) {
 
 /// Returns the config of a part of a model: the fields that the model has, too, are the model's.
 template <class Part>
-Part part_of(auto model, Part part = {}) {
+Part shared_fields(auto model, Part part = {}) {
   auto take = [&]<class Value>(Value& value, const Field& field, const auto&...) {
     if (const Value* of_model = find_field<Value>(model, field.name)) value = *of_model;
   };
@@ -82,12 +82,12 @@ void fill_defaults(MixerConfig& config, const SequenceLengths& lengths);
 
 /// Returns the config of the causal form of the mixer, or of its two-way form. Throws an error
 /// that names `model` if the mixer has no such form.
-MixerConfig directed(MixerConfig config, bool causal, const char* model);
+MixerConfig with_direction(MixerConfig config, bool causal, const char* model);
 
 /// Returns the width that a mixer has in a model: without heads where it has none.
-Width width_in(const MixerConfig& config, int64_t d_model, int64_t n_head);
+Width width_for(const MixerConfig& config, int64_t d_model, int64_t n_head);
 
 /// Returns the mixer of that config and width. Throws when it is invalid.
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Init values);
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Init init);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

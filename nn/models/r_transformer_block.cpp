@@ -6,7 +6,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Width width,
-                                     Init values) {
+                                     Init init) {
   name = config.type;
   dropout = config.dropout;
   AtLeast{config.type}(2, "d_model", width.d_model);  // the norms divide by d_model - 1
@@ -18,15 +18,14 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Widt
   LocalRnnConfig local{config.window, config.cell};
   for (int64_t n = 1; n <= config.rnn_layers; ++n) {
     std::string suffix = n == 1 ? "" : text("_", n);
-    add("local_rnn" + suffix, std::make_unique<LocalRnn>(local, width, values),
+    add("local_rnn" + suffix, std::make_unique<LocalRnn>(local, width, init),
         "local_norm" + suffix);
   }
   MultiHeadAttentionConfig attention{.attention_dropout = config.attention_dropout};
-  add("attention", std::make_unique<MultiHeadAttention>(attention, width, values),
-      "attention_norm");
+  add("attention", std::make_unique<MultiHeadAttention>(attention, width, init), "attention_norm");
   add("feed_forward",
       std::make_unique<FeedForward>(width.d_model, config.d_inner, Activation::relu, config.dropout,
-                                    values),
+                                    init),
       "feed_forward_norm");
 }
 

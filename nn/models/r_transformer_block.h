@@ -44,7 +44,7 @@ struct RTransformerBlockConfig {
 /// feed_forward.
 struct RTransformerBlock : Block {
   /// Builds the block. Throws when the config describes no valid block.
-  RTransformerBlock(const RTransformerBlockConfig& config, Width width, Init values);
+  RTransformerBlock(const RTransformerBlockConfig& config, Width width, Init init);
 
   /// Returns the output [B, T, C]. Throws on masks, and on a memory, since the attention would need
   /// the recurrent net's outputs for it. Feed pieces through the cache instead.

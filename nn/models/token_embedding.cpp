@@ -11,16 +11,16 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Init values)
+TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Init init)
     : config(own), model(owner) {
   check_fields(model, config);
   bool learned = config.position == TokenPosition::learned;
   require(learned == config.max_len.has_value(), model, ": max_len ",
           learned ? "is missing for learned positions" : "without learned positions");
-  weight = normal_parameter({config.vocab_size, config.d_model}, values);
+  weight = normal_parameter({config.vocab_size, config.d_model}, init);
   if (config.position == TokenPosition::sinusoid)
     sinusoids(model, {}, config.d_model);  // or throws
-  if (learned) positions = normal_parameter({*config.max_len, config.d_model}, values);
+  if (learned) positions = normal_parameter({*config.max_len, config.d_model}, init);
 }
 
 Tensor TokenEmbedding::operator()(const Tokens& tokens, int64_t first, Context& context) const {
@@ -45,10 +45,10 @@ void TokenEmbedding::visit(Visitor& visitor) const {
   visitor("position_embedding.weight", positions);
 }
 
-Linear output_layer(const TokenEmbedding& embedding, bool tied, Init values) {
+Linear output_layer(const TokenEmbedding& embedding, bool tied, Init init) {
   Linear output;
-  output.weight = tied ? embedding.weight : normal_parameter(embedding.weight.shape(), values);
-  output.bias = constant_parameter({embedding.weight.size(0)}, 0, values);
+  output.weight = tied ? embedding.weight : normal_parameter(embedding.weight.shape(), init);
+  output.bias = constant_parameter({embedding.weight.size(0)}, 0, init);
   return output;
 }
 

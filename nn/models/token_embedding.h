@@ -57,7 +57,7 @@ struct TokenEmbedding : Module {
   TokenEmbedding() = default;
   /// Draws both tables from a normal distribution. Throws an error that names `model` when a field
   /// is out of range, or the positions do not fit the rest of the config.
-  TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Init values);
+  TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Init init);
 
   /// Returns h_0 [B, T, C] for tokens [B, T], the first of which is at position `first`.
   Tensor operator()(const Tokens& tokens, int64_t first, Context& context) const;
@@ -71,15 +71,14 @@ struct TokenEmbedding : Module {
 /// Returns the embedding of a model's tokens, or of those of one side. Throws an error that names
 /// `owner`.
 TokenEmbedding token_embedding(const char* owner, const auto& model, int64_t vocab_size,
-                               TokenPosition position, std::optional<int64_t> max_len,
-                               Init values) {
+                               TokenPosition position, std::optional<int64_t> max_len, Init init) {
   return {owner,
           {vocab_size, model.d_model, position, max_len, model.embedding_scale, model.dropout},
-          values};
+          init};
 }
 
 /// Returns the output layer for the tokens of an embedding, whose weight it shares if they are
 /// tied.
-Linear output_layer(const TokenEmbedding& embedding, bool tied, Init values);
+Linear output_layer(const TokenEmbedding& embedding, bool tied, Init init);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -43,7 +43,7 @@ void width_fields(const Config&, Width&, auto&&) {}
 struct TransformerBlock : Block {
   /// Builds the block, around a mixer of the program's own if that is given. Throws when the config
   /// describes no valid block.
-  TransformerBlock(const TransformerBlockConfig& config, Width width, Init values,
+  TransformerBlock(const TransformerBlockConfig& config, Width width, Init init,
                    std::unique_ptr<Layer> own_mixer = nullptr);
 };
 

@@ -12,7 +12,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 /// Computes what the queries pass on, dnum = dy / den and dden = -dnum y, and 0 where dy is 0 even
 /// if y is not a number.
-void pass_on(const Terms& terms, const AftRecord& record, const Tensor& dy, const Rows& passed) {
+void pass_on(const KeyTerms& terms, const AftRecord& record, const Tensor& dy,
+             const PairRows& passed) {
   auto [begin, end] = terms.blocks();
   for (int64_t i = begin * lanes; i < end * lanes; ++i) {
     int64_t ahead = terms.place(0, std::min(i + rows_ahead, terms.p.T - 1));
@@ -33,7 +34,7 @@ void pass_on(const Terms& terms, const AftRecord& record, const Tensor& dy, cons
 
 /// Puts into `received` what each key gets from the blocks to which it is far, the transpose of
 /// sum_far.
-void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
+void spread_far(const KeyTerms& terms, const PairRows& passed, const PairRows& received) {
   const AftProblem& p = terms.p;
   auto [begin, end] = terms.blocks();
   for (int64_t x = 0; x < terms.vectors; ++x) {
@@ -60,7 +61,8 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
 }
 
 /// Adds to `received` what the keys of a tile get from its queries, the transpose of mix.
-void spread(const Terms& terms, const Tile& tile, const Rows& passed, const Rows& received) {
+void spread(const KeyTerms& terms, const Tile& tile, const PairRows& passed,
+            const PairRows& received) {
   for (int64_t x = 0; x < terms.vectors; ++x)
     for (int64_t first = 0; first < lanes; first += together) {
       Pair from[together], *to = received.row(x, tile.keys.begin);
@@ -78,7 +80,7 @@ void spread(const Terms& terms, const Tile& tile, const Rows& passed, const Rows
 }
 
 /// dk_j = t_j dden + t_j v_j dnum and dv_j = t_j dnum, for the keys begin … end-1.
-void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, bool first,
+void give(const KeyTerms& terms, const PairRows& received, int64_t begin, int64_t end, bool first,
           const AftGradients& to) {
   for (int64_t j = begin; j < end; ++j) {
     bool padding = terms.p.is_padding(terms.strip.b, j);
@@ -105,9 +107,9 @@ void backward(const AftWeights<Number>& weights, const AftStrip& strip, int64_t 
               const AftRecord& record, const Tensor& dy, const AftGradients& gradients) {
   const AftProblem& p = weights.p;
   const AftProducts* products = weights.products.get();
-  Terms terms(weights, strip, begin, products);
-  Rows passed(terms.vectors, weights.blocks() * lanes, products);
-  Rows received(terms.vectors, p.K, products);
+  KeyTerms terms(weights, strip, begin, products);
+  PairRows passed(terms.vectors, weights.blocks() * lanes, products);
+  PairRows received(terms.vectors, p.K, products);
   // The keys before this one have got a gradient.
   int64_t reached = begin > strip.first ? p.end(begin - 1) : 0;
   while (terms.next()) {

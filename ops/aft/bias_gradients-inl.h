@@ -11,7 +11,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 /// Computes what a tile's biases get, [keys, lanes]. The weights that may be 0 are the terms of a
 /// hidden key, and what a query passes on if nothing came to it. Returns whether all is finite.
 template <Zeros zeros>
-bool bias_gradients(const Terms& terms, const Tile& tile, const Rows& passed, Vector* gradients) {
+bool bias_gradients(const KeyTerms& terms, const Tile& tile, const PairRows& passed,
+                    Vector* gradients) {
   constexpr bool selects = zeros == Zeros::select;
   const Vector* w = reinterpret_cast<const Vector*>(tile.weights);
   Vector spoilt{};  // 0 times what is not finite is NaN
@@ -36,7 +37,8 @@ bool bias_gradients(const Terms& terms, const Tile& tile, const Rows& passed, Ve
 }
 
 /// dw_ij += e^w_ij (dden_i · t_j + dnum_i · t_j v_j)
-void add_bias_gradient(const Terms& terms, const Tile& tile, const Rows& passed, Scalar* gradient) {
+void add_bias_gradient(const KeyTerms& terms, const Tile& tile, const PairRows& passed,
+                       Scalar* gradient) {
   Vector gradients[most_keys];
   if (!bias_gradients<Zeros::multiply>(terms, tile, passed, gradients))
     bias_gradients<Zeros::select>(terms, tile, passed, gradients);

@@ -9,7 +9,7 @@ HWY_BEFORE_NAMESPACE();
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
 /// Puts into `sums` those over the keys before each block's window and after it.
-void sum_far(const Terms& terms, const Rows& sums) {
+void sum_far(const KeyTerms& terms, const PairRows& sums) {
   const AftProblem& p = terms.p;
   auto [begin, end] = terms.blocks();
   for (int64_t x = 0; x < terms.vectors; ++x) {
@@ -30,7 +30,7 @@ void sum_far(const Terms& terms, const Rows& sums) {
 }
 
 /// Adds the keys of a tile to the sums of its queries.
-void mix(const Terms& terms, const Tile& tile, const Rows& all) {
+void mix(const KeyTerms& terms, const Tile& tile, const PairRows& all) {
   for (int64_t x = 0; x < terms.vectors; ++x)
     for (int64_t first = 0; first < lanes; first += together) {
       Pair sums[together];
@@ -50,7 +50,7 @@ void mix(const Terms& terms, const Tile& tile, const Rows& all) {
 }
 
 /// y = num / den
-void divide(const Terms& terms, const Rows& sums, AftRecord& record) {
+void divide(const KeyTerms& terms, const PairRows& sums, AftRecord& record) {
   for (int64_t i = terms.begin; i < terms.end; ++i)
     for (int64_t x = 0; x < terms.vectors; ++x) {
       auto [den, num] = *sums.row(x, i);
@@ -63,11 +63,11 @@ void divide(const Terms& terms, const Rows& sums, AftRecord& record) {
 int64_t forward(const AftWeights<Number>& weights, const AftStrip& strip, int64_t begin,
                 AftRecord& record) {
   const AftProducts* products = weights.products.get();
-  Terms terms(weights, strip, begin, products);
+  KeyTerms terms(weights, strip, begin, products);
   if (begin == strip.first)
     for (int64_t i = 0; i < begin; ++i)
       std::fill_n(record.y.mutable_data() + terms.place(0, i), strip.width, Scalar{0});
-  Rows sums(terms.vectors, weights.blocks() * lanes, products);
+  PairRows sums(terms.vectors, weights.blocks() * lanes, products);
   while (terms.next()) {
     if (products) {
       products->mix(strip, {terms.begin, terms.end}, terms.matrix(), sums.matrix());

@@ -43,10 +43,10 @@
 #include <tuple>
 #include <vector>
 
+#include "core/interval.h"
 #include "core/machine/allocator.h"
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
-#include "core/stretch.h"
 #include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -92,7 +92,7 @@ struct AftProblem {
   /// The biases of a group [T, n].
   ConstMatrix biases(int64_t group) const;
   /// The keys of query i's band that it may see.
-  Stretch biased(int64_t i) const;
+  Interval biased(int64_t i) const;
   std::vector<AftStrip> all_strips() const;
 };
 
@@ -106,7 +106,7 @@ struct AftBlocks {
   /// Room for the weights of a group.
   int64_t group_size() const { return blocks() * block_size; }
   /// The keys between those that come as one sum.
-  Stretch window(int64_t block) const;
+  Interval window(int64_t block) const;
   int64_t widest_window() const;
 };
 

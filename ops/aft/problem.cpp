@@ -12,7 +12,7 @@ ConstMatrix AftProblem::biases(int64_t group) const {
   return {band.bias.data() + group * strides[0], T, n, strides[1], strides[2]};
 }
 
-Stretch AftProblem::biased(int64_t i) const {
+Interval AftProblem::biased(int64_t i) const {
   int64_t begin = std::clamp<int64_t>(first(i), 0, end(i));
   return {begin, std::clamp<int64_t>(first(i) + n, begin, end(i))};
 }
@@ -31,7 +31,7 @@ std::vector<AftStrip> AftProblem::all_strips() const {
   return strips;
 }
 
-Stretch AftBlocks::window(int64_t block) const {
+Interval AftBlocks::window(int64_t block) const {
   int64_t query = block * rows, last = std::min(p.T, query + rows) - 1;
   int64_t begin = std::clamp<int64_t>(p.first(query), 0, p.end(query));
   if (p.visibility.sight.causal) return {begin, p.end(last)};

@@ -19,7 +19,7 @@ constexpr int64_t block_rows = 96;
 constexpr int64_t padding = 16;
 
 /// c = a b, block by block of rows.
-void multiply(const Factor& a, const Factor& b, const Band& of_a, Stretch rows, const Matrix& c) {
+void multiply(const Factor& a, const Factor& b, const Band& of_a, Interval rows, const Matrix& c) {
   for (int64_t first = rows.begin; first < rows.end; first += block_rows) {
     int64_t count = std::min(block_rows, rows.end - first);
     tile_product(1, a.rows_from(first, count), b, 0, c.rows_from(first, count),
@@ -70,7 +70,7 @@ bool AftProducts::make_weights(int64_t group, int64_t i) const {
   return fit;
 }
 
-void AftProducts::mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
+void AftProducts::mix(const AftStrip& strip, Interval queries, const ConstMatrix& terms,
                       const Matrix& sums) const {
   const Packed right(terms, true);
   multiply(factors_[strip.group], right.in_one(), seen_, queries, sums);

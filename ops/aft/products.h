@@ -31,7 +31,7 @@ class AftProducts {
   /// Whether all biases lie within the range of floats.
   bool fit() const { return fit_; }
   /// sums [T, n] = E terms [K, n], for these queries.
-  void mix(const AftStrip& strip, Stretch queries, const ConstMatrix& terms,
+  void mix(const AftStrip& strip, Interval queries, const ConstMatrix& terms,
            const Matrix& sums) const;
   /// received [K, n] = Eᵀ passed [T, n]. Keeps the factors of what the biases get.
   void spread(const AftStrip& strip, const ConstMatrix& passed, const ConstMatrix& terms,

@@ -33,11 +33,11 @@ struct Pair {
 
 /// For each vector of channels, the pairs of `count` keys or queries. Those of a key or query lie
 /// side by side where they are a row of a matrix, which then begins with zeros.
-struct Rows {
+struct PairRows {
   int64_t vectors, count, vector_step, row_step;
   CachedArray<Pair> pairs;
 
-  Rows(int64_t for_vectors, int64_t of_each, bool in_matrix)
+  PairRows(int64_t for_vectors, int64_t of_each, bool in_matrix)
       : vectors(for_vectors),
         count(of_each),
         vector_step(in_matrix ? 1 : of_each),
@@ -46,9 +46,7 @@ struct Rows {
     if (in_matrix) std::fill_n(pairs.data(), vectors * count, Pair{});
   }
 
-  Pair* row(int64_t x, int64_t n) const {
-    return pairs.data() + x * vector_step + n * row_step;
-  }
+  Pair* row(int64_t x, int64_t n) const { return pairs.data() + x * vector_step + n * row_step; }
   /// The matrix [count, 2 · lanes · vectors], where Numbers are Scalars.
   Matrix matrix() const {
     return Matrix::row_major(reinterpret_cast<Scalar*>(pairs.data()), count, 2 * lanes * vectors);

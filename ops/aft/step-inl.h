@@ -10,7 +10,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 /// Sums over keys that come one by one, relative to the greatest so far.
 template <Zeros zeros>
-struct Sums {
+struct RunningSums {
   Vector greatest, den, num;
 
   HWY_INLINE void add(Vector key, Vector value) {
@@ -46,13 +46,13 @@ bool step_channels(const AftProblem& p, const AftStrip& strip, int64_t c, AftSum
   const Column key(p.key, strip, c), value(p.value, strip, c);
   double* past = sums.values.data() + 3 * strip.b * p.C + strip.channel + c;
   int64_t j = 0, left = key.left;
-  Sums<zeros> far{load(past, left), load(past + p.C, left), load(past + 2 * p.C, left)};
+  RunningSums<zeros> far{load(past, left), load(past + p.C, left), load(past + 2 * p.C, left)};
   Scalar* to = y.mutable_data() + strip.b * p.T * p.C + strip.channel + c;
   Vector of_finite{};  // NaN where a result is not
   for (int64_t i = 0; i < p.T; ++i, to += p.C) {
-    Stretch band = p.biased(i);
+    Interval band = p.biased(i);
     for (; j < band.begin; ++j) far.add(key[j], value[j]);
-    Sums<zeros> all = far;
+    RunningSums<zeros> all = far;
     for (int64_t n = band.begin; n < p.end(i); ++n) {
       double bias = n < band.end ? static_cast<double>(biases.at(i, n - p.first(i))) : 0;
       all.add(key[n] + bias, value[n]);

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE {
 
 /// The terms of all keys that the queries begin … end-1 see, relative to one m.
-class Terms {
+class KeyTerms {
  public:
   const AftBlocks& cut;
   const AftProblem& p = cut.p;
@@ -23,7 +23,7 @@ class Terms {
   int64_t vectors, begin = 0, end;
 
   /// Has none yet; the first query is to be `first`.
-  Terms(const AftBlocks& blocks, const AftStrip& of, int64_t first, bool in_matrix)
+  KeyTerms(const AftBlocks& blocks, const AftStrip& of, int64_t first, bool in_matrix)
       : cut(blocks),
         strip(of),
         vectors(divide_up(of.width, lanes)),
@@ -33,7 +33,7 @@ class Terms {
   Matrix matrix() const { return rows_.matrix(); }
 
   Pair* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
-  Stretch blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
+  Interval blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
   /// The number of channels from those of vector x on.
   int64_t left(int64_t x) const { return strip.width - x * lanes; }
   /// Returns the place of query i's vector x in an array [B, T, C].
@@ -70,7 +70,7 @@ class Terms {
   using Range = AftRange<Number>;
   static constexpr Scalar least = std::numeric_limits<Scalar>::lowest();
 
-  Rows rows_;
+  PairRows rows_;
   Vector reference_[widest_strip / lanes];  // m
   Scalar limit_[widest_strip];              // the greatest key for which m will do
 

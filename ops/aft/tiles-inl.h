@@ -18,23 +18,23 @@ constexpr int64_t together = std::min<int64_t>(lanes, 8);
 constexpr int64_t most_keys = 64;
 struct Tile {
   int64_t first;  // the block's first query
-  Stretch keys;
+  Interval keys;
   int64_t shared;         // the key after those that all queries of the block see
   const Number* weights;  // [keys, lanes]
 };
 
 /// Calls body(tile) for all tiles of the queries at hand.
 template <class Body>
-HWY_INLINE void for_tiles(const Terms& terms, const Number* weights, Body body) {
+HWY_INLINE void for_tiles(const KeyTerms& terms, const Number* weights, Body body) {
   const AftBlocks& cut = terms.cut;
   auto [first, end] = terms.blocks();
   int64_t seen = cut.p.end(terms.end - 1);
   for (int64_t begin = 0; begin < seen; begin += most_keys) {
     while (first < end && cut.window(first).end <= begin) ++first;
     for (int64_t block = first; block < end; ++block) {
-      Stretch window = cut.window(block);
+      Interval window = cut.window(block);
       if (window.begin >= begin + most_keys) break;
-      Stretch keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
+      Interval keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
       if (keys.size() <= 0) continue;
       int64_t query = block * lanes;
       body(Tile{query, keys, std::clamp(cut.p.end(query), keys.begin, keys.end),

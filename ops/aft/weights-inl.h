@@ -11,13 +11,13 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::aft::SHIFTGRAD_AFT_SUMS::HWY_NAMESPACE
 
 bool make_weights(const AftBlocks& blocks, int64_t group, int64_t block, Number* to) {
   const AftProblem& p = blocks.p;
-  Stretch window = blocks.window(block);
+  Interval window = blocks.window(block);
   const ConstMatrix biases = p.biases(group);
   std::fill_n(to, window.size() * lanes, Number{0});
   bool fit = true;
   int64_t begin = block * lanes, end = std::min(p.T, begin + lanes);
   for (int64_t i = begin; i < end; ++i) {
-    Stretch band = p.biased(i);
+    Interval band = p.biased(i);
     for (int64_t j = band.begin; j < band.end; ++j) {
       Number bias = static_cast<Number>(biases.at(i, j - p.first(i)));
       fit &= std::abs(bias) <= AftRange<Number>::bias;

@@ -31,7 +31,7 @@ struct ForwardBlock {
 
   /// Turns some rows of scores into e_ij, and shrinks the sums so far.
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
-    const Stretch* seen = &tile.seen[first];
+    const Interval* seen = &tile.seen[first];
     SoftmaxRow* part = &rows[first];
     std::array<Scalar, AttentionProblem::near_rows> results, kept;
     simd::maxima(scores.rows_from(first, count), seen, results.data());

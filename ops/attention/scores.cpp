@@ -31,7 +31,7 @@ void add_key_scores(const AttentionTile& tile, Scalar begun, const Matrix& by_ke
     simd::axpby(*tile.problem.a.factor, g, begun, &by_key.at(i, 0), tile.keys);
 }
 
-void hide(const AttentionTile& tile, int64_t row, Visibility::Range range, Scalar* scores) {
+void hide(const AttentionTile& tile, int64_t row, Interval range, Scalar* scores) {
   constexpr Scalar hidden = -std::numeric_limits<Scalar>::infinity();
   const Visibility& visibility = tile.problem.a.visibility;
   for (const uint8_t* mask :

@@ -26,8 +26,8 @@ bool hide_all(const uint8_t* a, const uint8_t* b, int64_t begin, int64_t end) {
 
 }  // namespace
 
-CachedVector<Visibility::Range> AttentionProblem::ranges() const {
-  CachedVector<Visibility::Range> all(static_cast<size_t>(T));
+CachedVector<Interval> AttentionProblem::ranges() const {
+  CachedVector<Interval> all(static_cast<size_t>(T));
   for (int64_t i = 0; i < T; ++i) all[i] = a.visibility.range(i, T, K);
   return all;
 }
@@ -71,7 +71,7 @@ AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head
   first = std::max<int64_t>(end - problem.block_rows(), 0);
   rows = end - first;
   for (int64_t i = first; i < end; ++i) {
-    const Visibility::Range& range = problem.seen[i];
+    const Interval& range = problem.seen[i];
     key_begin = std::min(key_begin, range.begin);
     key_end = std::max(key_end, std::min(range.end, problem.K));
   }
@@ -93,7 +93,7 @@ AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
   inside = {rows - 1, rows + keys - 2, true};
   visible = {keys, -rows};
   for (int64_t i = 0; i < rows; ++i) {
-    Visibility::Range& range = seen[i];
+    Interval& range = seen[i];
     range = problem.seen[first + i];
     range.begin = std::clamp<int64_t>(range.begin - key_begin, 0, keys);
     range.end = std::clamp<int64_t>(range.end - key_begin, range.begin, keys);

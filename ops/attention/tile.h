@@ -42,7 +42,7 @@ struct AttentionProblem {
   int64_t B = a.query.size(0), H = a.query.size(1), T = a.query.size(2), D = a.query.size(3);
   int64_t K = a.key.size(2);
   /// The keys that each query sees as the causal rule, the window and chunks have it.
-  CachedVector<Visibility::Range> seen = ranges();
+  CachedVector<Interval> seen = ranges();
 
   /// The most queries in a block, and the most keys in a tile.
   static constexpr int64_t most_rows = 96;
@@ -67,7 +67,7 @@ struct AttentionProblem {
   bool tasks_are_heads() const { return B * H >= 16; }
 
  private:
-  CachedVector<Visibility::Range> ranges() const;
+  CachedVector<Interval> ranges() const;
 };
 
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
@@ -104,7 +104,7 @@ struct AttentionTile : AttentionBlock {
   int64_t table_begin, distances;
   Band visible, inside;
   /// The keys that each row sees as the causal rule and the window have it, counted from key_begin.
-  std::array<Visibility::Range, AttentionProblem::most_rows> seen;
+  std::array<Interval, AttentionProblem::most_rows> seen;
 
   AttentionTile(const AttentionBlock& block, int64_t begin);
 

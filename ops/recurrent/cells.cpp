@@ -48,7 +48,7 @@ HWY_INLINE Vector sigmoid_gradient(Vector gate, Vector d) {
 HWY_INLINE Vector tanh_gradient(Vector gate, Vector d) { return Tanh::gradient(gate, gate, d); }
 
 /// What the sums of a step are made of.
-struct Sums {
+struct GateSums {
   const Scalar *p, *bias, *row;
 
   template <class Units>
@@ -62,11 +62,11 @@ struct Sums {
   }
 };
 
-void rnn_forward(const Sums& of, Scalar* row, int64_t C) {
+void rnn_forward(const GateSums& of, Scalar* row, int64_t C) {
   for_units(C, [&](auto units) HWY_ATTR { units.put(row, tanh(of.sum(units, 0))); });
 }
 
-void gru_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) {
+void gru_forward(const GateSums& of, const Scalar* before, Scalar* row, int64_t C) {
   for_units(C, [&](auto units) HWY_ATTR {
     Vector h = before ? units.get(before, 0) : constant(0);
     Vector r = sigmoid(of.sum(units, 0)), z = sigmoid(of.sum(units, 1)), u_n = of.u(units, 2);
@@ -75,7 +75,7 @@ void gru_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) {
   });
 }
 
-void lstm_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) {
+void lstm_forward(const GateSums& of, const Scalar* before, Scalar* row, int64_t C) {
   for_units(C, [&](auto units) HWY_ATTR {
     Vector c = before ? units.get(before, 0) : constant(0);
     Vector i = sigmoid(of.sum(units, 0)), f = sigmoid(of.sum(units, 1));
@@ -87,7 +87,7 @@ void lstm_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) 
 
 void cell_forward(RecurrentCell cell, const Scalar* p, const Scalar* bias, const Scalar* before,
                   Scalar* row, int64_t C) {
-  Sums of{p, bias, row};
+  GateSums of{p, bias, row};
   if (cell == RecurrentCell::rnn) return rnn_forward(of, row, C);
   if (cell == RecurrentCell::gru) return gru_forward(of, before, row, C);
   lstm_forward(of, before, row, C);
@@ -116,8 +116,8 @@ void gru_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* d
     auto pass_on = [&](Vector part) HWY_ATTR { return passed_on(dafter, part); };
     Vector dn = tanh_gradient(n, hn::NegMulAdd(dafter, z, dafter));
     units.put(d, pass_on(sigmoid_gradient(r, hn::Mul(dn, u_n))),
-              pass_on(sigmoid_gradient(z, hn::Mul(dafter, hn::Sub(h, n)))),
-              pass_on(hn::Mul(dn, r)), pass_on(dn));
+              pass_on(sigmoid_gradient(z, hn::Mul(dafter, hn::Sub(h, n)))), pass_on(hn::Mul(dn, r)),
+              pass_on(dn));
     units.put(dh, pass_on(hn::Mul(dafter, z)));
   });
 }
@@ -129,9 +129,8 @@ void lstm_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* 
     Vector i = units.get(row, 0), f = units.get(row, 1), g = units.get(row, 2);
     Vector o = units.get(row, 3), t = tanh(units.get(row, 4)), dafter = units.get(dh, 0);
     // What nothing came to is left out before the products, which are added in one rounding.
-    auto used = [&](Vector x) HWY_ATTR {
-      return hn::IfThenZeroElse(hn::Eq(dafter, constant(0)), x);
-    };
+    auto used = [&](Vector x)
+                    HWY_ATTR { return hn::IfThenZeroElse(hn::Eq(dafter, constant(0)), x); };
     Vector along_h = tanh_gradient(used(t), hn::Mul(dafter, used(o)));
     Vector total = hn::Add(units.get(dc, 0), along_h);
     auto pass_on = [&](Vector part) HWY_ATTR { return passed_on(total, part); };

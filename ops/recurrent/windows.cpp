@@ -19,10 +19,10 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
+#include "core/interval.h"
 #include "core/machine/packed_product.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
-#include "core/stretch.h"
 #include "core/tape.h"
 #include "ops/recurrent.h"
 #include "ops/recurrent/cells.h"
@@ -33,7 +33,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// The sums of what the windows pass back; undefined where nobody wants it.
-struct Sums {
+struct WindowGradients {
   Tensor projected;     // [B, s - 1 + T, gC]
   Tensor beyond;        // [groups, s - 1, gC], for the tokens behind a group's own
   Tensor weight, bias;  // [groups, gC, C], [groups, gC]
@@ -60,7 +60,7 @@ struct Windows {
   void backward(const Tensor& dy) const {
     Tensor dh = contiguous(dy);
     int64_t parts = std::max<int64_t>(groups(), 1);
-    Sums sums;
+    WindowGradients sums;
     sums.projected = zeroed_target(projected.open_gradient());
     if (sums.projected.defined()) sums.beyond = Tensor::zeros({groups(), s - 1, gates});
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
@@ -87,13 +87,13 @@ struct Windows {
   template <class Body>
   void for_each_block(int64_t group, Body body) const {
     for (int64_t begin = group * group_length(); begin < end(group); begin += block_length)
-      body(Stretch{begin, std::min(end(group), begin + block_length)});
+      body(Interval{begin, std::min(end(group), begin + block_length)});
   }
 
   int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
-  void forward(const Stretch& block, const Packed& transposed_weights, Scalar* y) const {
+  void forward(const Interval& block, const Packed& transposed_weights, Scalar* y) const {
     // Unless all rows are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
@@ -116,8 +116,8 @@ struct Windows {
       std::copy_n(at(now, r) + column.hidden * C, C, y + (block.begin + r) * C);
   }
 
-  void backward(int64_t group, const Stretch& block, const Packed& weights, const Scalar* dy,
-                const Sums& sums) const {
+  void backward(int64_t group, const Interval& block, const Packed& weights, const Scalar* dy,
+                const WindowGradients& sums) const {
     int64_t size = block.size(), width = column.row * C;
     Tensor gradients = Tensor::empty({s * size, column.gradient * C});
     Tensor hidden = Tensor::empty({size, C}), state = Tensor::zeros({size, C});
@@ -144,7 +144,7 @@ struct Windows {
   }
 
   /// Passes a step's gradient on to its token, and to the bias.
-  void pass_on(int64_t group, int64_t token, const Scalar* d, const Sums& sums) const {
+  void pass_on(int64_t group, int64_t token, const Scalar* d, const WindowGradients& sums) const {
     if (sums.bias.defined()) simd::axpby(1, d, 1, sums.bias.mutable_data() + group * gates, gates);
     if (!sums.projected.defined()) return;
     int64_t next = first(end(group));
@@ -154,7 +154,7 @@ struct Windows {
     add_projected_gradient(cell, d, to, C);
   }
 
-  void add_beyond(const Sums& sums) const {
+  void add_beyond(const WindowGradients& sums) const {
     int64_t tokens = projected.size(0) * projected.size(1);
     for (int64_t group = 0; group < groups(); ++group) {
       int64_t next = first(end(group)), length = std::min(s - 1, tokens - next);

@@ -60,7 +60,7 @@ ProcessGroup& alone() {
   return peers;
 }
 
-Rows own_rows(const ProcessGroup& peers, int64_t rows) {
+Interval own_rows(const ProcessGroup& peers, int64_t rows) {
   // As rows · rank / size, whose product may be beyond int64_t.
   int64_t whole = rows / peers.size(), rest = rows % peers.size();
   auto begin = [&](int64_t rank) { return whole * rank + rest * rank / peers.size(); };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/interval.h"
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -47,17 +48,9 @@ class ProcessGroup {
 /// Returns the only peer, for programs without others. Each thread has sums of its own there.
 ProcessGroup& alone();
 
-/// The rows begin … end-1.
-struct Rows {
-  /// The first row, and the one behind the last.
-  int64_t begin, end;
-  /// The number of rows.
-  int64_t count() const { return end - begin; }
-};
-
 /// Returns the peer's share of `rows` rows. Shares follow each other by rank, and differ by at most
 /// one row.
-Rows own_rows(const ProcessGroup& peers, int64_t rows);
+Interval own_rows(const ProcessGroup& peers, int64_t rows);
 
 /// What all peers throw together when they leave work that one of them was asked to leave.
 struct WorkLeft {};

@@ -96,19 +96,17 @@ void print_json(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  common::keep_standard_streams();
+  apps::keep_standard_streams();
   initialize();
   Flags flags;
-  auto program =
-      common::make_program("Times training steps, layers, writing and scoring.", "bench");
-  common::add_flag(*program, "only", flags.only, "TEXT", "cases with this in their name");
-  common::add_flag(*program, "runs", flags.runs, "RUNS", "timed runs of a case",
-                   range::one_or_more);
-  common::add_flag(*program, "threads", flags.threads, "THREADS", "0 for one a core",
-                   range::thread_count);
-  common::add_flag(*program, "precision", flags.precision, "", "numbers that products multiply");
-  common::add_switch(*program, "json", flags.json, "JSON instead of a table");
-  auto prepare = [&]() -> common::Command::Work {
+  auto program = apps::make_program("Times training steps, layers, writing and scoring.", "bench");
+  apps::add_flag(*program, "only", flags.only, "TEXT", "cases with this in their name");
+  apps::add_flag(*program, "runs", flags.runs, "RUNS", "timed runs of a case", range::one_or_more);
+  apps::add_flag(*program, "threads", flags.threads, "THREADS", "0 for one a core",
+                 range::thread_count);
+  apps::add_flag(*program, "precision", flags.precision, "", "numbers that products multiply");
+  apps::add_switch(*program, "json", flags.json, "JSON instead of a table");
+  auto prepare = [&]() -> apps::Command::Work {
     return [&, cases = chosen(flags.only)] {
       set_product_precision(flags.precision);
       std::unique_ptr<ThreadLimit> limit;
@@ -116,5 +114,5 @@ int main(int count, char** arguments) {
       (flags.json ? print_json : print_table)(cases, flags.runs, measure_peaks());
     };
   };
-  return common::run_program(*program, {{program.get(), prepare}}, count, arguments);
+  return apps::run_program(*program, {{program.get(), prepare}}, count, arguments);
 }

@@ -90,7 +90,7 @@ Tensor random_tensor(const Dims& shape, Random& random) {
 Result run(const Row& row, const Size& size, int runs) {
   Random random{.seed = 1};
   MixerConfig config = row.config(size.T);
-  std::unique_ptr<Layer> layer = make_mixer(config, width_in(config, C, H), random);
+  std::unique_ptr<Layer> layer = make_mixer(config, width_for(config, C, H), random);
   std::vector<Parameter> weights = parameters(*layer);
   Dims shape{size.B, size.T, C};
   Tensor x = random_tensor(shape, random).require_gradient();

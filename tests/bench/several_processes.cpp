@@ -128,7 +128,7 @@ nlohmann::json measured_sum(size_t count, int times, ProcessGroup& peers) {
 nlohmann::json compare(const Shape& shape, ProcessGroup& peers) {
   Unanswered nobody;
   Observed alone(nobody, false), overlapped(peers, false), behind(peers, true);
-  int64_t rows = own_rows(peers, shape.batch_size).count();
+  int64_t rows = own_rows(peers, shape.batch_size).size();
   nlohmann::json one = measured(shape, 2 * rows, alone);
   nlohmann::json result{
       {"processes", peers.size()}, {"rows", rows},         {"tokens", rows * shape.block_size},
@@ -146,13 +146,13 @@ nlohmann::json compare(const Shape& shape, ProcessGroup& peers) {
 
 int main(int count, char** arguments) {
   using namespace shiftgrad;
-  common::keep_standard_streams();
+  apps::keep_standard_streams();
   initialize();
   bench::Shape shape;
-  auto program = common::make_program(
+  auto program = apps::make_program(
       "Times training steps of a Transformer-XL in several processes.", "several_processes");
   auto flag = [&](const char* name, auto& value, const char* unit, const char* help) {
-    common::add_flag(*program, name, value, unit, help, range::one_or_more);
+    apps::add_flag(*program, name, value, unit, help, range::one_or_more);
   };
   flag("n_embd", shape.n_embd, "CHANNELS", "channels of the model");
   flag("n_layer", shape.n_layer, "LAYERS", "blocks of the model");
@@ -160,12 +160,12 @@ int main(int count, char** arguments) {
   flag("batch_size", shape.batch_size, "ROWS", "rows of all processes together");
   flag("steps", shape.steps, "STEPS", "steps to time");
   std::unique_ptr<ProcessGroup> peers = launched_peers();
-  auto prepare = [&]() -> common::Command::Work {
+  auto prepare = [&]() -> apps::Command::Work {
     return [&] {
       ThreadLimit one(1);
       nlohmann::json result = bench::compare(shape, *peers);
       if (peers->rank() == 0) std::cout << result << std::endl;
     };
   };
-  return common::run_program(*program, {{program.get(), prepare}}, count, arguments, *peers);
+  return apps::run_program(*program, {{program.get(), prepare}}, count, arguments, *peers);
 }

@@ -70,18 +70,18 @@ TEST_CASE("no layout has a negative size") {
         }) == "shape: [-2, -3] has a negative size");
 }
 
-TEST_CASE("the stretch of a layout begins and ends with an element") {
-  auto stretch = [](const Layout& layout) {
-    Stretch all = layout.stretch().value();
+TEST_CASE("the interval of a layout begins and ends with an element") {
+  auto interval = [](const Layout& layout) {
+    Interval all = layout.interval().value();
     return std::pair(all.begin, all.end);
   };
-  CHECK(stretch(matrix) == std::pair<int64_t, int64_t>(0, 12));
-  CHECK(stretch(matrix.slice(1, 1, 3)) == std::pair<int64_t, int64_t>(1, 11));
-  CHECK(stretch(matrix.flip(1).select(0, 1)) == std::pair<int64_t, int64_t>(4, 8));
+  CHECK(interval(matrix) == std::pair<int64_t, int64_t>(0, 12));
+  CHECK(interval(matrix.slice(1, 1, 3)) == std::pair<int64_t, int64_t>(1, 11));
+  CHECK(interval(matrix.flip(1).select(0, 1)) == std::pair<int64_t, int64_t>(4, 8));
   constexpr int64_t large = int64_t{1} << 62;
-  CHECK_FALSE(Layout{{3}, {large}, 0}.stretch());
-  CHECK_FALSE(Layout{{2}, {large}, large}.stretch());
-  CHECK_FALSE(Layout{{1}, {1}, std::numeric_limits<int64_t>::max()}.stretch());
+  CHECK_FALSE(Layout{{3}, {large}, 0}.interval());
+  CHECK_FALSE(Layout{{2}, {large}, large}.interval());
+  CHECK_FALSE(Layout{{1}, {1}, std::numeric_limits<int64_t>::max()}.interval());
 }
 
 TEST_CASE("layouts meet where they have an element in common") {

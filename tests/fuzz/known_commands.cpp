@@ -60,8 +60,8 @@ const std::vector<KnownCommand>& known_commands() {
   static const std::vector<KnownCommand> known = [] {
     std::vector<KnownCommand> list;
     for (const char* program : {"char_lm", "seq2seq"}) {
-      auto app = common::make_program("", program);
-      for (const common::Command& command : commands(program, *app))
+      auto app = apps::make_program("", program);
+      for (const apps::Command& command : commands(program, *app))
         list.push_back(described(program, *command.flags));
     }
     return list;

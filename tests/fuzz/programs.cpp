@@ -44,7 +44,7 @@ void read_from(const std::string& text) {
   ::close(descriptor);
 }
 
-std::vector<common::Command> reading_commands(const std::string& program, CLI::App& app) {
+std::vector<apps::Command> reading_commands(const std::string& program, CLI::App& app) {
   if (program == "seq2seq")
     return {seq2seq::eval_command(app), seq2seq::translate_command(app),
             seq2seq::attention_command(app), seq2seq::report_command(app)};
@@ -55,7 +55,7 @@ std::vector<common::Command> reading_commands(const std::string& program, CLI::A
           char_lm::report_command(app)};
 }
 
-std::vector<common::Command> training_commands(const std::string& program, CLI::App& app) {
+std::vector<apps::Command> training_commands(const std::string& program, CLI::App& app) {
   shiftgrad::ProcessGroup& alone = shiftgrad::alone();
   if (program == "seq2seq") return {seq2seq::train_command(app, alone)};
   return {char_lm::train_command(app, alone), char_lm::compare_command(app)};
@@ -63,21 +63,21 @@ std::vector<common::Command> training_commands(const std::string& program, CLI::
 
 /// The commands that such arguments may name. Those that train have many flags, and take long to
 /// make, so they come only where the first word is none of the others.
-std::vector<common::Command> needed_commands(const std::string& program,
-                                             const std::vector<std::string>& arguments,
-                                             CLI::App& app) {
+std::vector<apps::Command> needed_commands(const std::string& program,
+                                           const std::vector<std::string>& arguments,
+                                           CLI::App& app) {
   bool reads = !arguments.empty() && !trains(arguments[0]) &&
                known_command({program, arguments[0]}) != nullptr;
   return reads ? reading_commands(program, app) : commands(program, app);
 }
 
 int status_of(const std::string& program, std::vector<std::string> arguments) {
-  auto app = common::make_program("", program);
-  std::vector<common::Command> needed = needed_commands(program, arguments, *app);
+  auto app = apps::make_program("", program);
+  std::vector<apps::Command> needed = needed_commands(program, arguments, *app);
   arguments.insert(arguments.begin(), program);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
-  return common::run_program(*app, needed, static_cast<int>(pointers.size()), pointers.data());
+  return apps::run_program(*app, needed, static_cast<int>(pointers.size()), pointers.data());
 }
 
 /// The lines that do not speak of a row that was skipped, or of a precision that gains no time.
@@ -99,9 +99,9 @@ bool is_given(const char* text, const std::vector<std::string>& words, const Fil
 
 }  // namespace
 
-std::vector<common::Command> commands(const std::string& program, CLI::App& app) {
-  std::vector<common::Command> all = reading_commands(program, app);
-  for (common::Command& command : training_commands(program, app)) all.push_back(command);
+std::vector<apps::Command> commands(const std::string& program, CLI::App& app) {
+  std::vector<apps::Command> all = reading_commands(program, app);
+  for (apps::Command& command : training_commands(program, app)) all.push_back(command);
   return all;
 }
 

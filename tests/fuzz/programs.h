@@ -10,7 +10,7 @@
 namespace fuzz {
 
 /// The commands of the program, added to it.
-std::vector<common::Command> commands(const std::string& program, CLI::App& app);
+std::vector<apps::Command> commands(const std::string& program, CLI::App& app);
 
 /// What a command did.
 struct Outcome {

@@ -56,7 +56,7 @@ void check_vocabulary(const std::string& text, char_lm::Unit unit) {
 
 /// Characters are shown whole, whatever the pieces that they come in.
 void check_pieces(const std::string& text) {
-  common::WholeCharacters shown;
+  apps::WholeCharacters shown;
   std::string all;
   for (char byte : text) {
     std::string piece = shown.add({&byte, 1});

@@ -34,8 +34,8 @@ struct Forecaster : Module {
   Blocks body;
   Tensor forgotten = Tensor::full({1}, 1).require_gradient();
 
-  explicit Forecaster(Init values)
-      : input(3, 8, true, values), output(8, 1, true, values), body(forecaster_blocks(), values) {}
+  explicit Forecaster(Init init)
+      : input(3, 8, true, init), output(8, 1, true, init), body(forecaster_blocks(), init) {}
   Tensor operator()(const Tensor& x, Context& context) const {
     return output(body(input(x), context));  // [B, T, 1]
   }

@@ -1,5 +1,6 @@
-// The terms that a layer names are what it computes with, and code that asks for them need not know the
-// layer: tables of distances, worked examples and conversions of mixers from outside this project.
+// The terms that a layer names are what it computes with, and code that asks for them need not know
+// the layer: tables of distances, worked examples and conversions of mixers from outside this
+// project.
 
 #include <doctest/doctest.h>
 
@@ -90,7 +91,7 @@ TEST_CASE("a layer computes with the terms that it names") {
     Tensor x = random.tensor({2, 3, row.d_model}), memory = random.tensor({2, 2, row.d_model});
     if (!row.takes_memory) memory = Tensor();
     Context context;
-    Terms terms = layer->terms(x, memory, context);
+    LayerTerms terms = layer->terms(x, memory, context);
     if (auto* attention = std::get_if<RelativeAttention>(&terms)) {
       ++attentions;
       auto& mixer = dynamic_cast<const Attention&>(*layer);
@@ -111,8 +112,7 @@ TEST_CASE("a layer computes with the terms that it names") {
 TEST_CASE("all layers of a model, by name") {
   std::vector<std::string> names;
   LanguageModel loud = loud_model(small_transformer_xl());
-  for (const NamedLayer& layer : layers(loud))
-    names.push_back(layer.name);
+  for (const NamedLayer& layer : layers(loud)) names.push_back(layer.name);
   CHECK(names == std::vector<std::string>{"blocks.0", "blocks.0.mixer", "blocks.0.feed_forward",
                                           "blocks.1", "blocks.1.mixer", "blocks.1.feed_forward"});
 }

@@ -120,9 +120,9 @@ TEST_CASE("a layer without a mask reads the tokens that it is to predict") {
     CAPTURE(std::string(type_of(mixer)));
     RandomValues random(65);
     Random start;
-    Width width = width_in(mixer, width_fed, heads_fed);
+    Width width = width_for(mixer, width_fed, heads_fed);
     auto causal = make_mixer(mixer, width, start);
-    auto unmasked = make_mixer(directed(mixer, false, "unmasked"), width, start);
+    auto unmasked = make_mixer(with_direction(mixer, false, "unmasked"), width, start);
     randomize(*unmasked, random);
     assign_shared(*causal, *unmasked);
     Input input = random_input({1, tokens_fed, 0}, width_fed, random);

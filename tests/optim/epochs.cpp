@@ -130,7 +130,7 @@ TEST_CASE("peers share each batch of an epoch without overlap") {
   for (int64_t rank = 0; rank < 3; ++rank) {
     Epochs epochs(50, 4, 3);
     for (const auto& batch : next_epoch(epochs)) {
-      Rows own = own_rows(Peer(rank), std::ssize(batch));
+      Interval own = own_rows(Peer(rank), std::ssize(batch));
       seen.insert(batch.begin() + own.begin, batch.begin() + own.end);
     }
   }

@@ -18,8 +18,8 @@
 #include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
-using claims::AuxiliaryLosses;
-using claims::AuxiliaryLossesConfig;
+using char_lm::AuxiliaryLosses;
+using char_lm::AuxiliaryLossesConfig;
 using test::OwnModel;
 
 namespace {

@@ -111,9 +111,9 @@ TEST_CASE("trainer: trainers of one model each train what they were told to, in 
   TrainerConfig lower = streams(8), upper = streams(8);
   lower.freeze = "embedding.*,blocks.0.*";
   upper.freeze = "blocks.1.*,output.*,final_norm.*";
-  auto whole = std::make_unique<Trainer>(model, text, Kept<int32_t>(), streams(8));
-  auto without_lower = std::make_unique<Trainer>(model, text, Kept<int32_t>(), lower);
-  auto without_upper = std::make_unique<Trainer>(model, text, Kept<int32_t>(), upper);
+  auto whole = std::make_unique<Trainer>(model, text, ViewOrOwned<int32_t>(), streams(8));
+  auto without_lower = std::make_unique<Trainer>(model, text, ViewOrOwned<int32_t>(), lower);
+  auto without_upper = std::make_unique<Trainer>(model, text, ViewOrOwned<int32_t>(), upper);
   TrainerConfig nothing = lower;
   nothing.freeze = "*";
   CHECK_THROWS_AS(Trainer(model, text, {}, nothing), Error);

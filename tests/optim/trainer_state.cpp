@@ -13,7 +13,7 @@
 #include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
-using claims::AuxiliaryLosses;
+using char_lm::AuxiliaryLosses;
 
 namespace {
 
@@ -54,7 +54,7 @@ std::unique_ptr<AuxiliaryLosses> auxiliary_losses(Losses losses, const LanguageM
   if (losses == Losses::main) return nullptr;
   Random random{.seed = seed};
   return std::make_unique<AuxiliaryLosses>(
-      claims::AuxiliaryLossesConfig{.intermediate_losses = 1, .targets = 2, .training_iters = 20},
+      char_lm::AuxiliaryLossesConfig{.intermediate_losses = 1, .targets = 2, .training_iters = 20},
       model.traits(), random);
 }
 

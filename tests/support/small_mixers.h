@@ -40,7 +40,7 @@ template <class Body>
 void for_small_mixers(int64_t length, int64_t d_model, int64_t n_head, Body body) {
   for (const MixerConfig& mixer : small_mixers(length)) {
     CAPTURE(std::string(type_of(mixer)));
-    const Width width = width_in(mixer, d_model, n_head);
+    const Width width = width_for(mixer, d_model, n_head);
     std::visit([&](const auto& config) { body(Sized{config, width}); }, mixer);
   }
 }

@@ -16,7 +16,7 @@
 
 namespace char_lm {
 
-using common::folder_of;
+using apps::folder_of;
 using shiftgrad::require;
 
 namespace {
@@ -69,12 +69,12 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::vector<std::string> characters = characters_of(text, run.vocabulary);
   std::string out = flags.out.empty() ? folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   if (flags.json)
-    return [figure = attention_figure(characters, maps)] { common::print_json(figure); };
-  common::check_picture_path(out);
+    return [figure = attention_figure(characters, maps)] { apps::print_json(figure); };
+  apps::check_picture_path(out);
   hide_later_keys(maps, std::ssize(text));
   return [=, title = "attention weights of " + run.source] {
-    common::write_picture(
-        out, common::picture_of_maps(title, maps, {"query", characters}, {"key", characters}));
+    apps::write_picture(
+        out, apps::picture_of_maps(title, maps, {"query", characters}, {"key", characters}));
   };
 }
 

@@ -50,7 +50,7 @@ Weighing weighing_of(const shiftgrad::LanguageModel& model) {
   shiftgrad::Context context;
   Tensor x = Tensor::zeros({1, 1, model.config.d_model});
   for (const auto& [name, layer] : shiftgrad::layers(model)) {
-    shiftgrad::Terms terms = layer.terms(x, {}, context);
+    shiftgrad::LayerTerms terms = layer.terms(x, {}, context);
     if (auto* attention = std::get_if<shiftgrad::RelativeAttention>(&terms))
       return {.heads = attention->query.size(1), .factor = attention->factor.value()};
     if (auto* aft = std::get_if<shiftgrad::AftTerms>(&terms))
@@ -72,7 +72,7 @@ std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
   model({{1, std::ssize(text)}, text}, shiftgrad::Memory{}, context);
   for (const Maps& maps : layers)
     for (const AttentionMap& map : maps)
-      for (double weight : map.weights) common::finite(weight, "an attention weight");
+      for (double weight : map.weights) apps::finite(weight, "an attention weight");
   return layers;
 }
 

@@ -8,7 +8,7 @@
 
 namespace char_lm {
 
-using common::AttentionMap;
+using apps::AttentionMap;
 
 /// How the mixers of a model weigh keys.
 struct Weighing {

@@ -1,12 +1,12 @@
 #include "auxiliary_losses.h"
 
-#include "core/field.h"
 #include "core/errors.h"
+#include "core/field.h"
 #include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
 
-namespace claims {
+namespace char_lm {
 
 using namespace shiftgrad;
 
@@ -110,4 +110,4 @@ void AuxiliaryLosses::Head::visit(Visitor& visitor) const {
   visitor("outputs", outputs);
 }
 
-}  // namespace claims
+}  // namespace char_lm

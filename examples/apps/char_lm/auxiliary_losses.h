@@ -21,7 +21,7 @@
 #include "nn/linear.h"
 #include "optim/trainer.h"
 
-namespace claims {
+namespace char_lm {
 
 namespace quantity = shiftgrad::quantity;
 using shiftgrad::Context;
@@ -98,4 +98,4 @@ class AuxiliaryLosses : public shiftgrad::AuxiliaryLoss {
   std::vector<std::unique_ptr<Head>> heads_;  // one for each block
 };
 
-}  // namespace claims
+}  // namespace char_lm

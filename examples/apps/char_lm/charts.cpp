@@ -7,17 +7,17 @@
 
 namespace char_lm {
 
-using common::Chart;
-using common::LineStyle;
+using apps::Chart;
+using apps::LineStyle;
 using shiftgrad::text;
 
 namespace {
 
 /// Returns ticks for the lengths, round ones first.
-std::vector<common::Tick> ticks_of(std::vector<int64_t> lengths) {
+std::vector<apps::Tick> ticks_of(std::vector<int64_t> lengths) {
   auto twos = [](int64_t length) { return std::countr_zero(static_cast<uint64_t>(length)); };
   std::ranges::stable_sort(lengths, std::greater<>(), twos);
-  std::vector<common::Tick> ticks;
+  std::vector<apps::Tick> ticks;
   for (int64_t length : lengths)
     ticks.push_back({static_cast<double>(length), std::to_string(length)});
   return ticks;
@@ -30,10 +30,10 @@ Chart distance_chart(const std::string& title, const DistanceTable& table, int64
   Chart chart{.title = title, .y = {.title = table.title, .room = 0.05}};
   int64_t count = std::ssize(table.heads.front()), step = (count - 1) / most + 1;
   for (size_t h = 0; h < table.heads.size(); ++h) {
-    common::Line line{table.heads.size() > 1 ? text("head ", h) : "shared",
-                      {},
-                      count <= dotted ? LineStyle::dotted : LineStyle::plain,
-                      h};
+    apps::Line line{table.heads.size() > 1 ? text("head ", h) : "shared",
+                    {},
+                    count <= dotted ? LineStyle::dotted : LineStyle::plain,
+                    h};
     for (int64_t n = 0; n < count; n += step)
       line.points.push_back(
           {static_cast<double>(table.first + n), table.heads[h][static_cast<size_t>(n)]});
@@ -49,7 +49,7 @@ Chart context_chart(const std::vector<ContextCurve>& curves, const std::vector<i
               .y = {.title = "bits per character", .room = 0.05}};
   std::set<int64_t> marks;
   for (size_t n = 0; n < curves.size(); ++n) {
-    common::Line line{curves[n].name, {}, LineStyle::dotted, n};
+    apps::Line line{curves[n].name, {}, LineStyle::dotted, n};
     for (size_t at = 0; at < curves[n].losses.size(); ++at) {
       const MeanLoss& loss = curves[n].losses[at];
       line.points.push_back(

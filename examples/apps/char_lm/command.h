@@ -5,13 +5,13 @@
 
 namespace char_lm {
 
-using common::add_argument;
-using common::add_command;
-using common::add_flag;
-using common::add_picture_flags;
-using common::add_switch;
-using common::Command;
-using common::set_required;
+using apps::add_argument;
+using apps::add_command;
+using apps::add_flag;
+using apps::add_picture_flags;
+using apps::add_switch;
+using apps::Command;
+using apps::set_required;
 
 /// Command that runs one training on all peers.
 Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers);

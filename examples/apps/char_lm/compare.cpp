@@ -25,14 +25,14 @@
 
 namespace char_lm {
 
-using common::add_overwrite_flag;
-using common::holds_run;
-using common::make_program;
-using common::make_run_folder;
-using common::parse;
-using common::Progress;
-using common::RunFolder;
-using common::StopRequest;
+using apps::add_overwrite_flag;
+using apps::holds_run;
+using apps::make_program;
+using apps::make_run_folder;
+using apps::parse;
+using apps::Progress;
+using apps::RunFolder;
+using apps::StopRequest;
 using shiftgrad::fail;
 using shiftgrad::require;
 
@@ -57,8 +57,8 @@ struct CompareFlags {
 };
 
 /// Flags that must be the same for all models, so that they can be compared.
-const std::set<std::string> common_flags = {"data",    "val_data", "eval_split", "vocab",
-                                            "vocab_from", "out_dir", "seed", "threads"};
+const std::set<std::string> common_flags = {"data",       "val_data", "eval_split", "vocab",
+                                            "vocab_from", "out_dir",  "seed",       "threads"};
 
 /// Returns the flags of the training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {
@@ -71,7 +71,7 @@ TrainFlags training_of(const std::string& model, TrainFlags flags) {
   std::getline(parts, part, ':');
   std::vector<std::string> arguments = {"--model=" + part};
   while (std::getline(parts, part, ',')) {
-    if (auto unit = common::unit_of(*parser, part))
+    if (auto unit = apps::unit_of(*parser, part))
       fail(model, ": ", part, ": no value, expected ", part, '=', *unit);
     arguments.push_back("--" + part);
   }
@@ -195,7 +195,7 @@ Command::Work prepare(const CompareFlags& flags) {
       write_csv(folder.path / "comparison.csv", done);
     }
     std::cout << '\n' << markdown(done) << '\n';
-    common::write_picture(folder.path / "comparison.svg", picture_of(done));
+    apps::write_picture(folder.path / "comparison.svg", picture_of(done));
   };
 }
 
@@ -223,7 +223,7 @@ Command compare_command(CLI::App& program) {
     if (name == "out_dir")
       field.help =
           "folder for the table and the picture, and for each training a folder MODEL/SEED in it";
-    if (name != "model") common::set_group(add_flag(app, value, field), TrainFlags::group(name));
+    if (name != "model") apps::set_group(add_flag(app, value, field), TrainFlags::group(name));
   });
   add_overwrite_flag(app, flags->overwrite, "the comparison in --out_dir, if there is one");
   return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};

@@ -12,7 +12,7 @@
 
 namespace char_lm {
 
-using common::fixed;
+using apps::fixed;
 
 namespace {
 
@@ -91,11 +91,11 @@ void write_csv(const std::filesystem::path& path, const std::vector<ComparedMode
 
 std::string picture_of(const std::vector<ComparedModel>& models) {
   auto count = static_cast<double>(models.size());
-  common::Chart chart{
+  apps::Chart chart{
       .x = {.title = "bits per character of the validation split (mean and deviation)",
             .room = 0.05},
       .y = {.low = 0.5 - count, .high = 0.5}};
-  common::Line line{"", {}, common::LineStyle::dots, 0};
+  apps::Line line{"", {}, apps::LineStyle::dots, 0};
   for (const ComparedModel& model : models) {
     double place = -static_cast<double>(line.points.size());
     chart.y.ticks.push_back({place, model.name});
@@ -103,7 +103,7 @@ std::string picture_of(const std::vector<ComparedModel>& models) {
   }
   chart.lines.push_back(line);
   auto best = std::ranges::min_element(models, {}, bits);
-  return common::picture_of_charts(
+  return apps::picture_of_charts(
       "Comparison",
       shiftgrad::text("The bits per character of ", models.size(), " models; the least are ",
                       fixed(bits(*best), 3), ", of ", best->name, '.'),

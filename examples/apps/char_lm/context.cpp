@@ -23,11 +23,11 @@
 
 namespace char_lm {
 
-using common::add_list_flag;
-using common::Chart;
-using common::fixed;
-using common::limit_threads;
-using common::Progress;
+using apps::add_list_flag;
+using apps::Chart;
+using apps::fixed;
+using apps::limit_threads;
+using apps::Progress;
 using shiftgrad::require;
 
 namespace {
@@ -185,12 +185,11 @@ void show(const std::vector<ScoredRun>& runs, const std::vector<int64_t>& length
   if (exact) print_effective_context(runs, lengths, losses);
   std::vector<ContextCurve> curves = curves_of(runs, losses);
   Chart chart = context_chart(curves, lengths, x + ", characters");
-  common::write_picture(
-      out,
-      common::picture_of_charts(
-          "Loss by the length of the " + x,
-          "The loss by how much of the text a model reads. " + sentence_of(chart), {{chart}}, {},
-          {scored_characters(curves), "band: ± a standard error"}));
+  apps::write_picture(
+      out, apps::picture_of_charts(
+               "Loss by the length of the " + x,
+               "The loss by how much of the text a model reads. " + sentence_of(chart), {{chart}},
+               {}, {scored_characters(curves), "band: ± a standard error"}));
 }
 
 Command::Work prepare(const ContextFlags& flags) {
@@ -199,16 +198,15 @@ Command::Work prepare(const ContextFlags& flags) {
   std::vector<ScoredRun> runs = read_runs(flags);
   std::vector<int64_t> chosen_lengths = lengths(flags, runs.front().block_size);
   for (const ScoredRun& run : runs) check(run, chosen_lengths);
-  if (!flags.json) common::check_picture_path(flags.out);
+  if (!flags.json) apps::check_picture_path(flags.out);
   int64_t characters = std::ssize(runs.front().tokens), longest = chosen_lengths.back();
-  int64_t scored = flags.exact() ? std::min(flags.tokens.value_or(usual_characters),
-                                            characters - longest)
-                                 : 0;
+  int64_t scored =
+      flags.exact() ? std::min(flags.tokens.value_or(usual_characters), characters - longest) : 0;
   Scoring scoring = flags.exact() ? exact_scoring(characters, longest, scored) : block_scoring();
   return [=, json = flags.json, out = flags.out] {
     if (!json) return show(runs, chosen_lengths, scoring, scored, out);
     auto losses = measure(runs, chosen_lengths, scoring, [](const auto&) {});
-    common::print_json(context_figure(chosen_lengths, curves_of(runs, losses)));
+    apps::print_json(context_figure(chosen_lengths, curves_of(runs, losses)));
   };
 }
 
@@ -225,7 +223,8 @@ Command context_command(CLI::App& program) {
   add_flag(
       app, "mode", flags->mode, "exact|blocks",
       "exact: predict each character from exactly the N characters before it; blocks: cut the text "
-      "into blocks of N characters, as in training, which shows how a model copes with longer ones");
+      "into blocks of N characters, as in training, which shows how a model copes with longer "
+      "ones");
   add_list_flag(app, "lengths", flags->lengths, "CHARACTERS",
                 "the lengths N, rising, such as 16,32,64 (default: with T the block_size of the "
                 "first run, T/8 to 2T in steps of T/8 for exact, and T,2T,4T,8T for blocks)",
@@ -235,7 +234,7 @@ Command context_command(CLI::App& program) {
            range::one_or_more);
   flags->text.add_flags(app);
   add_picture_flags(app, flags->out, flags->json);
-  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", apps::threads_help, range::thread_count);
   return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 

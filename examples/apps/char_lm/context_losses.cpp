@@ -44,7 +44,7 @@ MeanLoss mean_loss(std::span<const double> nats) {
   double mean = std::accumulate(nats.begin(), nats.end(), 0.0) / count, squares = 0;
   for (double loss : nats) squares += (loss - mean) * (loss - mean);
   double error = nats.size() > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
-  return {common::finite(mean, "the loss") / std::numbers::ln2, error / std::numbers::ln2};
+  return {apps::finite(mean, "the loss") / std::numbers::ln2, error / std::numbers::ln2};
 }
 
 }  // namespace char_lm

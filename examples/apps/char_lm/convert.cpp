@@ -19,7 +19,7 @@
 
 namespace char_lm {
 
-using common::RunFolder;
+using apps::RunFolder;
 using shiftgrad::Checkpoint;
 using shiftgrad::LanguageModel;
 using shiftgrad::require;
@@ -116,12 +116,12 @@ std::map<std::string, std::string> checkpoints(const std::string& run) {
 }
 
 Command::Work prepare(const ConvertFlags& flags) {
-  require(!common::holds_run(flags.out_dir), "--out_dir ", flags.out_dir,
+  require(!apps::holds_run(flags.out_dir), "--out_dir ", flags.out_dir,
           ": already holds a run, expected a new folder");
   std::map<std::string, Writer> results;
   for (const auto& [name, path] : checkpoints(flags.run))
     results[name] = writer(load_checkpoint(path), flags);
-  return [results, folder = common::make_run_folder(flags.out_dir)] {
+  return [results, folder = apps::make_run_folder(flags.out_dir)] {
     for (const auto& [name, write] : results) {
       write(folder.checkpoint(name));
       std::cout << folder.checkpoint(name) << '\n';

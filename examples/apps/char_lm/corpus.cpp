@@ -9,8 +9,8 @@
 
 namespace char_lm {
 
-using common::read_text;
-using common::text_name;
+using apps::read_text;
+using apps::text_name;
 
 namespace {
 

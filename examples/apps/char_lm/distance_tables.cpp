@@ -44,7 +44,7 @@ DistanceTable table(const std::string& title, const Tensor& rows, int64_t first,
   for (int64_t h = 0; h < H; ++h) {
     result.heads.emplace_back();
     for (int64_t delta = nearest; delta <= last; ++delta)
-      result.heads.back().push_back(common::finite(value(values[(first - delta) * H + h]), title));
+      result.heads.back().push_back(apps::finite(value(values[(first - delta) * H + h]), title));
   }
   return result;
 }
@@ -67,7 +67,7 @@ Tables tables_of(const RelativeAttention& terms) {
       tables.push_back(table(title, rows, first, seen_of(terms.visibility, K), value));
   };
   auto add_bias = [&](const std::string& name, const Tensor& rows, int64_t first) {
-    add("bias " + name + common::factor_text(terms), rows, first,
+    add("bias " + name + apps::factor_text(terms), rows, first,
         [&](double bias) { return bias * *terms.factor; });
   };
   auto add_norm = [&](const std::string& name, const Tensor& rows, int64_t first) {
@@ -103,8 +103,8 @@ Tables tables_of(const AftTerms& terms) {
     if (sums.empty()) return {};
     result.first = sums.begin()->first;
     result.heads.emplace_back();
-    for (const auto& [delta, sum] : sums) 
-      result.heads.back().push_back(common::finite(sum.first / sum.second, result.title));
+    for (const auto& [delta, sum] : sums)
+      result.heads.back().push_back(apps::finite(sum.first / sum.second, result.title));
   }
   return {result};
 }
@@ -115,7 +115,7 @@ Tables distance_tables(const shiftgrad::Layer& mixer, int64_t d_model, int64_t d
   shiftgrad::Tape tape;  // tells terms that are learned from others
   shiftgrad::Context context;
   int64_t K = mixer.max_keys() < shiftgrad::unlimited ? mixer.max_keys() : distances;
-  shiftgrad::Terms terms = mixer.terms(Tensor::zeros({1, K, d_model}), {}, context);
+  shiftgrad::LayerTerms terms = mixer.terms(Tensor::zeros({1, K, d_model}), {}, context);
   return std::visit([](const auto& of_mixer) { return tables_of(of_mixer); }, terms);
 }
 

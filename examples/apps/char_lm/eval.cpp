@@ -19,8 +19,8 @@
 
 namespace char_lm {
 
-using common::fixed;
-using common::limit_threads;
+using apps::fixed;
+using apps::limit_threads;
 using shiftgrad::Evaluation;
 using shiftgrad::EvaluationConfig;
 using shiftgrad::EvaluationMode;
@@ -36,7 +36,7 @@ struct EvalFlags {
   std::string losses;
   std::optional<std::string> mode;
   std::optional<int64_t> tgt_len, mem_len, ext_len, clamp_len, window, batch_size;
-  common::PrecisionFlag precision;
+  apps::PrecisionFlag precision;
   int threads = 0;
 };
 
@@ -184,7 +184,7 @@ Command eval_command(CLI::App& program) {
            "memory (default: 1 in mode memory, else 64)",
            range::one_or_more);
   flags->precision.add_to(app);
-  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", apps::threads_help, range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -6,11 +6,11 @@
 
 namespace char_lm {
 
-using common::json_of;
+using apps::json_of;
 using nlohmann::json;
 
 json loss_figure(const std::vector<std::string>& names,
-                 const std::vector<common::RunCourse>& curves) {
+                 const std::vector<apps::RunCourse>& curves) {
   json runs = json::array();
   for (size_t n = 0; n < names.size(); ++n)
     runs.push_back({{"name", names[n]},

@@ -17,7 +17,7 @@ namespace char_lm {
 /// {"runs": [{"name", "batches": {"steps", "losses"}, "validation": {"steps", "losses"}}]}, in
 /// nats.
 nlohmann::json loss_figure(const std::vector<std::string>& names,
-                           const std::vector<common::RunCourse>& curves);
+                           const std::vector<apps::RunCourse>& curves);
 
 /// {"characters": […], "layers": [[{"title", "weights": rows of queries}]]}.
 nlohmann::json attention_figure(const std::vector<std::string>& characters,

@@ -20,13 +20,13 @@
 
 namespace char_lm {
 
-using common::drop_byte_order_mark;
-using common::flush_output;
-using common::limit_threads;
-using common::read_text;
-using common::set_exclusive;
-using common::StatusLine;
-using common::WholeCharacters;
+using apps::drop_byte_order_mark;
+using apps::flush_output;
+using apps::limit_threads;
+using apps::read_text;
+using apps::set_exclusive;
+using apps::StatusLine;
+using apps::WholeCharacters;
 using shiftgrad::require;
 
 namespace {
@@ -42,7 +42,7 @@ struct GenerateFlags {
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
   int64_t num_samples = 1;
   std::optional<int64_t> mem_len;
-  common::PrecisionFlag precision;
+  apps::PrecisionFlag precision;
   int threads = 0;
 };
 
@@ -145,7 +145,7 @@ Command generate_command(CLI::App& program) {
            "earlier tokens that the model remembers (default: as in training, but all for aft)",
            range::zero_or_more);
   flags->precision.add_to(app);
-  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", apps::threads_help, range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -25,9 +25,9 @@
 
 namespace char_lm {
 
-using common::fixed;
-using common::printable;
-using common::significant;
+using apps::fixed;
+using apps::printable;
+using apps::significant;
 
 namespace {
 
@@ -181,7 +181,7 @@ std::string loss(const std::optional<double>& nats, const std::string& unit) {
 /// Prints a line for each setting in a JSON object.
 void print_settings(const std::string& title, const std::string& json) {
   std::vector<Row> table;
-  for (const auto& [name, value] : common::settings_of(json))
+  for (const auto& [name, value] : apps::settings_of(json))
     table.push_back({"  " + printable(name, longest_cell), printable(value, longest_cell)});
   if (table.empty()) return;
   std::cout << '\n' << title << '\n';
@@ -190,7 +190,7 @@ void print_settings(const std::string& title, const std::string& json) {
 
 /// What `inspect` says of a file.
 struct Inspected {
-  common::ModelFile file;  ///< of tensors without values
+  apps::ModelFile file;  ///< of tensors without values
   Listing listing;
   std::vector<std::string> names{};  ///< of the weights, in the order of the model if it is known
   std::string unit{}, vocabulary{};
@@ -219,9 +219,9 @@ std::vector<std::string> checked_names(const SavedRun& run) {
     shiftgrad::ParameterBudget budget(values, std::ssize(weights));
     shiftgrad::LanguageModel model(run.checkpoint.model, budget);
     std::vector<std::string> names;
-    for (const auto& [name, shape] : common::shapes_of(model)) names.push_back(name);
+    for (const auto& [name, shape] : apps::shapes_of(model)) names.push_back(name);
     shiftgrad::check_names(names, weights);
-    for (const auto& [name, shape] : common::shapes_of(model))
+    for (const auto& [name, shape] : apps::shapes_of(model))
       shiftgrad::check_kind(name, weights.at(name), shape);
     return names;
   });
@@ -261,8 +261,8 @@ void print(const Inspected& shown) {
 }
 
 Command::Work prepare(const InspectFlags& flags) {
-  auto shown = std::make_shared<Inspected>(
-      inspected(common::checkpoint_of(flags.out_dir, flags.checkpoint)));
+  auto shown =
+      std::make_shared<Inspected>(inspected(apps::checkpoint_of(flags.out_dir, flags.checkpoint)));
   return [shown] { print(*shown); };
 }
 

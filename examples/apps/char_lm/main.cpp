@@ -8,10 +8,10 @@
 #include "optim/peers/launched_peers.h"
 
 int main(int count, char** arguments) {
-  common::keep_standard_streams();
+  apps::keep_standard_streams();
   shiftgrad::initialize();
   std::unique_ptr<shiftgrad::ProcessGroup> peers = shiftgrad::launched_peers();
-  std::shared_ptr<CLI::App> program = common::make_program(
+  std::shared_ptr<CLI::App> program = apps::make_program(
       "Train, score, sample, compare and inspect character-level language models.", "char_lm");
   std::vector commands = {
       char_lm::train_command(*program, *peers), char_lm::eval_command(*program),
@@ -20,5 +20,5 @@ int main(int count, char** arguments) {
       char_lm::attention_command(*program),     char_lm::positions_command(*program),
       char_lm::context_command(*program),       char_lm::convert_command(*program),
       char_lm::report_command(*program)};
-  return common::run_program(*program, commands, count, arguments, *peers);
+  return apps::run_program(*program, commands, count, arguments, *peers);
 }

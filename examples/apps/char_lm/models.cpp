@@ -8,7 +8,7 @@
 
 namespace char_lm {
 
-using common::check_choice;
+using apps::check_choice;
 using shiftgrad::BlockType;
 using shiftgrad::LanguageModelConfig;
 using shiftgrad::MixerConfig;
@@ -154,8 +154,8 @@ bool takes_option(const ModelKind& kind, const std::string& name) {
   return known;
 }
 
-common::FieldFlags ModelFlags::mixer_flags() {
-  common::FieldFlags flags;
+apps::FieldFlags ModelFlags::mixer_flags() {
+  apps::FieldFlags flags;
   for (const ModelKind& kind : model_kinds()) {
     auto add = [&](const auto& config) { flags.add(kind.name, config, without_flags); };
     const LanguageModelConfig& model = kind.defaults;
@@ -175,10 +175,10 @@ const ModelKind& model_kind(const std::string& name) {
 std::string ModelFlags::kinds() {
   std::string list;
   for (const ModelKind& kind : model_kinds())
-    list = joined(list,
-                  shiftgrad::text(kind.name, ": ", kind.summary,
-                                  kind.in_order ? ", reads in order" : ""),
-                  "; ");
+    list = joined(
+        list,
+        shiftgrad::text(kind.name, ": ", kind.summary, kind.in_order ? ", reads in order" : ""),
+        "; ");
   return list;
 }
 
@@ -204,8 +204,8 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   require(!config.layer_positions || config.position == TokenPosition::learned,
           "--layer_positions: expected --position learned");
   require(memory_length(flags) == 0 || can_remember(kind, config), "--mem_len ",
-          memory_length(flags),
-          ": this --model ", kind.name, " has no memory", how_to_remember(kind, config));
+          memory_length(flags), ": this --model ", kind.name, " has no memory",
+          how_to_remember(kind, config));
   config.vocab_size = vocab_size;
   config.d_model = flags.n_embd;
   config.n_layer = flags.n_layer;

@@ -32,7 +32,7 @@ struct ModelFlags {
   std::optional<bool> norm_first, final_norm, tie_embedding, embedding_scale, layer_positions,
       tie_position_biases;
   /// The fields of the mixers.
-  common::FieldFlags mixer = mixer_flags();
+  apps::FieldFlags mixer = mixer_flags();
 
   double attention_dropout() const { return dropatt.value_or(dropout); }
 
@@ -43,10 +43,9 @@ struct ModelFlags {
     flag(n_layer, {"n_layer", "blocks of the model", {"LAYERS", range::layers}});
     flag(n_head, {"n_head", "attention heads per block", {"HEADS", range::channels}});
     flag(n_embd, {"n_embd", "width of the model", {"CHANNELS", range::channels}});
-    flag(d_inner,
-         {"d_inner",
-          shiftgrad::text(fields::d_inner.help, ", 0 for 4 n_embd"),
-          {"CHANNELS", range::zero_or_more}});
+    flag(d_inner, {"d_inner",
+                   shiftgrad::text(fields::d_inner.help, ", 0 for 4 n_embd"),
+                   {"CHANNELS", range::zero_or_more}});
     flag(dropout, {"dropout",
                    "share of activations dropped in training",
                    {"PROBABILITY", range::less_than_one}});
@@ -86,7 +85,7 @@ struct ModelFlags {
   }
 
  private:
-  static common::FieldFlags mixer_flags();
+  static apps::FieldFlags mixer_flags();
   static std::string kinds();
   static std::string kind_names();
   static Field with_default(Field field, const std::string& value) {

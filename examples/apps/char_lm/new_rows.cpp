@@ -35,7 +35,8 @@ SavedRun with_vocabulary(const SavedRun& run, const Vocabulary& vocabulary, uint
   shiftgrad::Random random{.seed = seed};
   auto weights = state_dict(shiftgrad::LanguageModel(result.checkpoint.model, random));
   std::vector<size_t> tokens = new_tokens(run.vocabulary, vocabulary);
-  common::keep_rows(run.checkpoint.weights, [&](size_t row) { return tokens[row]; }, weights);
+  apps::keep_rows(
+      run.checkpoint.weights, [&](size_t row) { return tokens[row]; }, weights);
   result.checkpoint.weights = std::move(weights);
   return result;
 }

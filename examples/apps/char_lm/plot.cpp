@@ -14,10 +14,10 @@
 
 namespace char_lm {
 
-using common::LineStyle;
-using common::line_of;
-using common::RunCourse;
-using common::read_course;
+using apps::line_of;
+using apps::LineStyle;
+using apps::read_course;
+using apps::RunCourse;
 
 namespace {
 
@@ -29,35 +29,33 @@ struct PlotFlags {
 
 /// Returns a chart with the loss of each batch thin and pale, and that of the validation text on
 /// top.
-common::Chart chart_of(const std::vector<RunCourse>& curves,
-                       const std::vector<std::string>& names) {
-  common::Chart chart{.x = {.title = "step", .low = 0, .high = 1},
-                      .y = {.title = "nats per character", .room = 0.05},
-                      .right = {{"bits per character", 1 / std::numbers::ln2}}};
+apps::Chart chart_of(const std::vector<RunCourse>& curves, const std::vector<std::string>& names) {
+  apps::Chart chart{.x = {.title = "step", .low = 0, .high = 1},
+                    .y = {.title = "nats per character", .room = 0.05},
+                    .right = {{"bits per character", 1 / std::numbers::ln2}}};
   for (size_t n = 0; n < curves.size(); ++n)
     chart.lines.push_back(
         line_of(names[n], curves[n].batches, LineStyle::pale, n, curves[n].batches.size()));
   for (size_t n = 0; n < curves.size(); ++n)
-    chart.lines.push_back(line_of(names[n], curves[n].validation, LineStyle::dotted, n,
-                                    curves[n].validation.size()));
+    chart.lines.push_back(
+        line_of(names[n], curves[n].validation, LineStyle::dotted, n, curves[n].validation.size()));
   return chart;
 }
 
 std::string picture_of(const std::vector<RunCourse>& curves,
                        const std::vector<std::string>& names) {
-  common::Chart chart = chart_of(curves, names);
-  return common::picture_of_charts("Loss", "The loss by the number of steps. " + sentence_of(chart),
-                                   {{chart}}, {}, {"pale: each batch", "on top: validation"});
+  apps::Chart chart = chart_of(curves, names);
+  return apps::picture_of_charts("Loss", "The loss by the number of steps. " + sentence_of(chart),
+                                 {{chart}}, {}, {"pale: each batch", "on top: validation"});
 }
 
 Command::Work prepare(const PlotFlags& flags) {
   std::vector<RunCourse> curves;
   for (const std::string& run : flags.runs) curves.push_back(read_course(run));
   std::vector<std::string> names = run_names(flags.runs);
-  if (flags.json)
-    return [figure = loss_figure(names, curves)] { common::print_json(figure); };
-  common::check_picture_path(flags.out);
-  return [=, out = flags.out] { common::write_picture(out, picture_of(curves, names)); };
+  if (flags.json) return [figure = loss_figure(names, curves)] { apps::print_json(figure); };
+  apps::check_picture_path(flags.out);
+  return [=, out = flags.out] { apps::write_picture(out, picture_of(curves, names)); };
 }
 
 }  // namespace

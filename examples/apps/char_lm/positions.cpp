@@ -15,7 +15,7 @@
 
 namespace char_lm {
 
-using common::Chart;
+using apps::Chart;
 using shiftgrad::require;
 
 namespace {
@@ -44,7 +44,7 @@ std::string picture_of(const std::string& title, const LayerTables& layers, int6
   std::string description = shiftgrad::text("Biases and norms of embeddings by distance, for ",
                                             rows.size(), " layers. ", rows.front().front().y.title,
                                             " in layer 0: ", sentence_of(rows.front().front()));
-  return common::picture_of_charts(title, description, rows, {370, 170});
+  return apps::picture_of_charts(title, description, rows, {370, 170});
 }
 
 Command::Work prepare(const PositionsFlags& flags) {
@@ -54,13 +54,12 @@ Command::Work prepare(const PositionsFlags& flags) {
   LayerTables layers = distance_tables(model, seen);
   require(!layers.empty(), run.source,
           ": nothing learned about distances: ", why_no_distances(run.checkpoint.model));
-  if (flags.json)
-    return [figure = distance_figure(layers, seen - 1)] { common::print_json(figure); };
+  if (flags.json) return [figure = distance_figure(layers, seen - 1)] { apps::print_json(figure); };
   std::string out =
-      flags.out.empty() ? common::folder_of(flags.out_dir) + "/positions.svg" : flags.out;
-  common::check_picture_path(out);
+      flags.out.empty() ? apps::folder_of(flags.out_dir) + "/positions.svg" : flags.out;
+  apps::check_picture_path(out);
   return [=, title = "learned about distances by " + run.source] {
-    common::write_picture(out, picture_of(title, layers, seen - 1));
+    apps::write_picture(out, picture_of(title, layers, seen - 1));
   };
 }
 

@@ -26,15 +26,15 @@
 
 namespace char_lm {
 
-using common::part;
-using common::Part;
-using common::Moment;
+using apps::Moment;
+using apps::part;
+using apps::Part;
 using shiftgrad::require;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
-struct ReportFlags : common::ReportFlags {
+struct ReportFlags : apps::ReportFlags {
   std::string text;
   std::optional<std::string> prompt;
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
@@ -46,7 +46,7 @@ struct ReportFlags : common::ReportFlags {
 /// no `saved`, and no `model` unless its config is that of a LanguageModel.
 struct ReportedRun {
   std::string name, folder;
-  std::shared_ptr<const common::ModelFile> file;
+  std::shared_ptr<const apps::ModelFile> file;
   std::shared_ptr<const SavedRun> saved;
   std::shared_ptr<const shiftgrad::LanguageModel> model;
   std::string prompt{};
@@ -54,7 +54,7 @@ struct ReportedRun {
 
 /// Returns the model of a file that `save` wrote, or null if it is not a LanguageModel of the
 /// library's mixers.
-std::shared_ptr<const shiftgrad::LanguageModel> model_in(const common::ModelFile& file) try {
+std::shared_ptr<const shiftgrad::LanguageModel> model_in(const apps::ModelFile& file) try {
   auto config = shiftgrad::config_from_json<shiftgrad::LanguageModelConfig>(file.text("model"));
   shiftgrad::Checkpoint checkpoint{.model = config, .vocabulary = {}, .weights = file.weights};
   return std::make_shared<shiftgrad::LanguageModel>(make_model(checkpoint, file.path));
@@ -64,22 +64,22 @@ std::shared_ptr<const shiftgrad::LanguageModel> model_in(const common::ModelFile
 
 /// Reads such a file as a run. Throws when a weight of its model is not finite.
 ReportedRun own_run(const std::string& name, const std::string& run,
-                    const std::shared_ptr<const common::ModelFile>& file) {
+                    const std::shared_ptr<const apps::ModelFile>& file) {
   auto model = model_in(*file);
-  if (model) common::check_weights(*model, file->path);
+  if (model) apps::check_weights(*model, file->path);
   return {name, run, file, {}, model};
 }
 
 ReportedRun read_run(const std::string& name, const std::string& run, const ReportFlags& flags) {
-  std::string path = common::checkpoint_of(run, flags.checkpoint_in(run));
-  auto file = std::make_shared<common::ModelFile>(common::read_model_file(path));
+  std::string path = apps::checkpoint_of(run, flags.checkpoint_in(run));
+  auto file = std::make_shared<apps::ModelFile>(apps::read_model_file(path));
   if (file->is_of(shiftgrad::own_model_format)) return own_run(name, run, file);
   auto saved = std::make_shared<SavedRun>(load_checkpoint(path));
   auto model = std::make_shared<shiftgrad::LanguageModel>(usable_model(*saved));
   std::string prompt = flags.prompt.value_or(usual_prompt(*saved));
   check(*model, saved->vocabulary.encode(prompt, "--prompt"),
         generation_options(*saved, flags.options));
-  common::read_course(run);
+  apps::read_course(run);
   if (!flags.text.empty()) saved->vocabulary.encode(flags.text, "--text");
   return {name, run, file, saved, model, prompt};
 }
@@ -115,8 +115,8 @@ std::vector<int32_t> text_to_read(const ReportedRun& run, const ReportFlags& fla
   return text;
 }
 
-std::vector<common::AttentionExample> attention_of(const ReportedRun& run,
-                                                   const std::vector<int32_t>& text) {
+std::vector<apps::AttentionExample> attention_of(const ReportedRun& run,
+                                                 const std::vector<int32_t>& text) {
   std::vector<std::vector<AttentionMap>> layers = attention_maps(*run.model, text);
   require(!layers.empty(), "the model has no attention");
   hide_later_keys(layers, std::ssize(text));
@@ -142,7 +142,7 @@ Distances distances_of(const ReportedRun& run) {
 /// Returns the loss after T/8, T/4, T/2, T and 2T characters, as far as the model can read.
 ContextPart context_of(const ReportedRun& run, const std::vector<int32_t>& validation,
                        int64_t tokens) {
-  ScoredRun scored = scored_run(*run.saved, common::printable(run.name), validation);
+  ScoredRun scored = scored_run(*run.saved, apps::printable(run.name), validation);
   int64_t T = scored.block_size;
   std::vector<int64_t> lengths;
   for (int64_t length : {T / 8, T / 4, T / 2, T, 2 * T})
@@ -172,15 +172,15 @@ void add_score(FullReport& report, const ReportedRun& run, const std::vector<int
 /// Reports a file of a program's own model: what needs a vocabulary, or how the model was trained,
 /// has a reason in its place.
 FullReport report_of_own(const ReportedRun& run) {
-  const common::ModelFile& file = *run.file;
+  const apps::ModelFile& file = *run.file;
   FullReport report{{.name = run.name, .checkpoint = file.path, .state = file.state}};
   for (const auto& [name, tensor] : file.weights) report.tensors.emplace_back(name, tensor.shape);
   report.flags = Json::object();
   // Added at the end: an object in the order of its keys would look for each among all before it.
-  for (const auto& [name, value] : common::settings_of(file.text("model")))
+  for (const auto& [name, value] : apps::settings_of(file.text("model")))
     report.flags.get_ref<Json::object_t&>().emplace_back(name, value);
   report.validation_loss = file.state.validation_loss;
-  report.course = part([&] { return common::read_course(run.folder); });
+  report.course = part([&] { return apps::read_course(run.folder); });
   report.distances = part([&] { return distances_of(run); });
   report.sample.nothing = report.context.nothing = report.attention.nothing =
       "the file has no vocabulary; a program reads it with load(), and samples it with generate()";
@@ -198,10 +198,10 @@ FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t c
        .checkpoint = saved.source,
        .state = saved.checkpoint.state,
        .flags = Json::parse(saved.flags.to_json()),
-       .defaults = common::default_flags(saved.flags, {"model", "block_size", "max_iters"}),
-       .tensors = common::shapes_of(*run.model),
+       .defaults = apps::default_flags(saved.flags, {"model", "block_size", "max_iters"}),
+       .tensors = apps::shapes_of(*run.model),
        .validation_loss = saved.checkpoint.state.validation_loss}};
-  report.course = part([&] { return common::read_course(run.folder); });
+  report.course = part([&] { return apps::read_course(run.folder); });
   report.sample = part([&] { return sample_of(run, flags); });
   auto validation = part([&] { return ScoredText{}.read(saved); });
   std::vector<int32_t> text = validation.value.value_or(std::vector<int32_t>());
@@ -225,31 +225,29 @@ int64_t maps_of(const std::vector<ReportedRun>& runs) {
 }
 
 void write(const std::vector<FullReport>& reports, const ReportFlags& flags, Moment moment) {
-  std::vector<common::RunInReport> all(reports.begin(), reports.end());
+  std::vector<apps::RunInReport> all(reports.begin(), reports.end());
   const char* unit = "nats per character";
-  common::write_report(
-      flags.out, "char_lm", run_names(flags.runs),
-      {summary_section(all, unit), training_section(all, unit), sample_section(reports),
-       attention_section(all), distance_section(reports), context_section(reports),
-       flags_section(all), parameters_section(all)},
-      moment);
+  apps::write_report(flags.out, "char_lm", run_names(flags.runs),
+                     {summary_section(all, unit), training_section(all, unit),
+                      sample_section(reports), attention_section(all), distance_section(reports),
+                      context_section(reports), flags_section(all), parameters_section(all)},
+                     moment);
 }
 
 Command::Work prepare(const ReportFlags& flags) {
-  auto threads = common::limit_threads(flags.threads);
-  if (flags.follow) common::await_metrics(flags.runs);
+  auto threads = apps::limit_threads(flags.threads);
+  if (flags.follow) apps::await_metrics(flags.runs);
   std::vector<ReportedRun> runs = read_runs(flags);
-  common::check_picture_path(flags.out);
+  apps::check_picture_path(flags.out);
   return [=] {
     std::vector<std::string> names = run_names(flags.runs);
-    int64_t characters = common::tokens_to_show(maps_of(runs));
+    int64_t characters = apps::tokens_to_show(maps_of(runs));
     auto make = [&](size_t n, Moment moment) {
       ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
       return report_of(run, flags, characters, moment != Moment::ended);
     };
-    common::write_reports<FullReport>(flags, make, [&](const auto& reports, Moment moment) {
-      write(reports, flags, moment);
-    });
+    apps::write_reports<FullReport>(
+        flags, make, [&](const auto& reports, Moment moment) { write(reports, flags, moment); });
   };
 }
 
@@ -257,7 +255,7 @@ Command::Work prepare(const ReportFlags& flags) {
 
 Command report_command(CLI::App& program) {
   auto flags = std::make_shared<ReportFlags>();
-  CLI::App& app = common::add_report_command(
+  CLI::App& app = apps::add_report_command(
       program, "loss curves, samples, attention, distances, context, flags and parameters", *flags);
   add_flag(app, "text", flags->text, "TEXT",
            "text whose attention to show, cut at 48 characters, or less for many runs (default: "
@@ -265,14 +263,14 @@ Command report_command(CLI::App& program) {
   add_flag(app, "prompt", flags->prompt, "TEXT",
            std::string("beginning of the samples") + prompt_default);
   add_flag(app, "length", flags->options.length, "CHARACTERS", "characters of a sample",
-           common::Range{1, 10000});
+           apps::Range{1, 10000});
   add_flag(app, "temperature", flags->options.sampling.temperature, "FACTOR",
            "temperature of the samples", range::rate);
   add_flag(app, "seed", flags->options.seed, "NUMBER", "seed of the samples");
   add_flag(app, "tokens", flags->tokens, "CHARACTERS",
            "characters to score for each length of the context", range::one_or_more);
-  common::add_report_place(app, *flags);
-  add_flag(app, "threads", flags->threads, "THREADS", common::threads_help, range::thread_count);
+  apps::add_report_place(app, *flags);
+  add_flag(app, "threads", flags->threads, "THREADS", apps::threads_help, range::thread_count);
   return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 

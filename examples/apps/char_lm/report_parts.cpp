@@ -10,7 +10,7 @@
 
 namespace char_lm {
 
-using namespace common;
+using namespace apps;
 using shiftgrad::text;
 
 Section sample_section(const std::vector<FullReport>& runs) {
@@ -19,7 +19,7 @@ Section sample_section(const std::vector<FullReport>& runs) {
   std::vector<std::string> samples;
   for (const auto& [run, sample] : able)
     samples.push_back(text("<h3>", xml(run->name), "</h3><pre class=\"sample\" tabindex=\"0\"",
-                           common::attribute("aria-label", "sample of " + run->name), "><b>",
+                           apps::attribute("aria-label", "sample of " + run->name), "><b>",
                            xml_lines(sample->prompt), "</b>", xml_lines(sample->text), "</pre>"));
   if (!able.empty())
     html = figure(
@@ -43,17 +43,17 @@ Section distance_section(const std::vector<FullReport>& runs) {
     for (size_t layer = 0; layer < found->layers.size(); ++layer)
       for (const DistanceTable& table : found->layers[layer]) {
         auto kind = static_cast<size_t>(std::ranges::find(titles, table.title) - titles.begin());
-        common::Chart chart = distance_chart(text(common::printable(run->name), ", layer ", layer),
-                                             table, found->trained);
+        apps::Chart chart = distance_chart(text(apps::printable(run->name), ", layer ", layer),
+                                           table, found->trained);
         chart.x.title = "distance δ";
         charts += alternative({{"kind", kind}, {"layer", layer}},
-                              in_page(drawn(chart, common::chart_in_page)));
+                              in_page(drawn(chart, apps::chart_in_page)));
       }
     columns.push_back(charts);
   }
   std::string html;
   if (!able.empty())
-    html = figure({{"kind", "show", titles}, {"layer", "layer", common::numbers_below(layers)}},
+    html = figure({{"kind", "show", titles}, {"layer", "layer", apps::numbers_below(layers)}},
                   beside(columns),
                   "What a layer has learned about each distance δ, a curve for each head: "
                   "biases of the score after the factor 1/√D, and norms of embeddings. A "
@@ -83,10 +83,9 @@ Section context_section(const std::vector<FullReport>& runs) {
   }
   std::string html;
   if (!able.empty()) {
-    common::Chart chart =
-        context_chart(curves, {lengths.begin(), lengths.end()}, "characters read");
+    apps::Chart chart = context_chart(curves, {lengths.begin(), lengths.end()}, "characters read");
     chart.title = "Loss by the length of the context, " + scored_characters(curves);
-    html = figure({}, in_page(drawn(chart, common::chart_in_page)),
+    html = figure({}, in_page(drawn(chart, apps::chart_in_page)),
                   "How well the models predict from exactly N characters of the validation text, "
                   "the same ones for each N; the band is ± a standard error: " +
                       trained + ".");

@@ -12,7 +12,7 @@
 
 namespace char_lm {
 
-using common::Part;
+using apps::Part;
 
 struct Sample {
   std::string prompt, text, settings;
@@ -31,14 +31,14 @@ struct ContextPart {
 };
 
 /// What this program's reports have of a run.
-struct FullReport : common::RunInReport {
+struct FullReport : apps::RunInReport {
   Part<Sample> sample{};
   Part<Distances> distances{};
   Part<ContextPart> context{};
 };
 
-common::Section sample_section(const std::vector<FullReport>& runs);
-common::Section distance_section(const std::vector<FullReport>& runs);
-common::Section context_section(const std::vector<FullReport>& runs);
+apps::Section sample_section(const std::vector<FullReport>& runs);
+apps::Section distance_section(const std::vector<FullReport>& runs);
+apps::Section context_section(const std::vector<FullReport>& runs);
 
 }  // namespace char_lm

@@ -7,7 +7,7 @@
 
 namespace char_lm {
 
-using common::checkpoint_of;
+using apps::checkpoint_of;
 
 SavedRun saved_run(shiftgrad::Checkpoint checkpoint, const std::string& path) {
   TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
@@ -27,7 +27,7 @@ SavedRun load_run(const std::string& run, const std::string& name) {
 
 shiftgrad::LanguageModel usable_model(const SavedRun& run) {
   shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
-  common::check_weights(model, run.source);
+  apps::check_weights(model, run.source);
   return model;
 }
 

@@ -12,7 +12,7 @@
 
 namespace char_lm {
 
-using common::run_names;
+using apps::run_names;
 
 /// A checkpoint and its metadata.
 struct SavedRun {

@@ -5,8 +5,8 @@
 
 namespace char_lm {
 
-using common::add_flag;
-using common::Progress;
+using apps::add_flag;
+using apps::Progress;
 
 void ScoredText::add_flags(CLI::App& app) {
   add_flag(app, "data", data, "FILE",

@@ -13,10 +13,10 @@
 
 namespace char_lm {
 
-using common::RunFolder;
-using common::shell_command;
-using common::train_until_signal;
-using common::TrainRequest;
+using apps::RunFolder;
+using apps::shell_command;
+using apps::train_until_signal;
+using apps::TrainRequest;
 using shiftgrad::ProcessGroup;
 
 namespace {
@@ -33,7 +33,7 @@ std::string remedy(const Request& request) {
 }
 
 std::unique_ptr<Training> training(const Request& request, ProcessGroup& peers) {
-  return common::prepare<Training>(
+  return apps::prepare<Training>(
       request, changeable_flags(), peers, load_checkpoint,
       [&](const TrainFlags& flags, const SavedRun* saved,
           const std::function<RunFolder()>& folder) {
@@ -58,8 +58,8 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
       app, "add_characters", request->add_characters,
       "with --init_from: characters of the texts that the model does not know get rows of their "
       "own in its embedding and output, which begin as a new model's of this --seed");
-  common::set_group(adds, common::run_title);
-  common::set_examples(
+  apps::set_group(adds, apps::run_title);
+  apps::set_examples(
       app, {"char_lm train", "char_lm train --data text.txt --model labml --out_dir labml",
             "char_lm train --resume --out_dir labml --max_iters 4000"});
   return {
@@ -70,7 +70,7 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
                            "--add_characters: expected --init_from");
         auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
         return [prepared, &peers, out = request->flags.out_dir] {
-          std::string run = common::as_argument(out);
+          std::string run = apps::as_argument(out);
           train_until_signal(
               std::move(*prepared), peers, out,
               {shell_command({"char_lm", "eval", run}), shell_command({"char_lm", "generate", run}),

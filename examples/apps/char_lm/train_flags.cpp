@@ -11,8 +11,8 @@
 
 namespace char_lm {
 
-using common::flags_from_json;
-using common::flags_to_json;
+using apps::flags_from_json;
+using apps::flags_to_json;
 
 void TrainFlags::resolve_defaults() {
   model.mem_len = memory_length(model);
@@ -29,11 +29,11 @@ void TrainFlags::resolve_defaults() {
 
 std::string TrainFlags::group(const std::string& flag) {
   static const std::set<std::string> of_some_models =
-      common::flag_names([](auto flag) { ModelFlags().visit_options(flag); });
+      apps::flag_names([](auto flag) { ModelFlags().visit_options(flag); });
   static const std::set<std::string> of_models =
-      common::flag_names([](auto flag) { ModelFlags().visit(flag); });
-  if (of_some_models.contains(flag)) return common::options_title;
-  return of_models.contains(flag) ? common::model_title : common::training_group(flag);
+      apps::flag_names([](auto flag) { ModelFlags().visit(flag); });
+  if (of_some_models.contains(flag)) return apps::options_title;
+  return of_models.contains(flag) ? apps::model_title : apps::training_group(flag);
 }
 
 shiftgrad::EvaluationConfig TrainFlags::default_evaluation() const {
@@ -78,10 +78,10 @@ TrainFlags TrainFlags::from_json(const std::string& text, const std::string& sou
   return flags;
 }
 
-const common::ChangeableFlags& changeable_flags() {
-  static const common::ChangeableFlags flags = [] {
-    common::ChangeableFlags result{
-        common::flag_names([](auto flag) { ModelFlags().visit(flag); }),
+const apps::ChangeableFlags& changeable_flags() {
+  static const apps::ChangeableFlags flags = [] {
+    apps::ChangeableFlags result{
+        apps::flag_names([](auto flag) { ModelFlags().visit(flag); }),
         {"data", "val_data", "out_dir", "max_iters", "eval_interval", "save_interval",
          "log_interval", "patience", "threads", "block_size", "mem_len"}};
     result.of_weights.insert({"vocab", "vocab_from"});

@@ -19,7 +19,7 @@ struct TrainFlags {
   std::string out_dir = "out";
   ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
-  claims::AuxiliaryLossesConfig auxiliary{};
+  AuxiliaryLossesConfig auxiliary{};
   int64_t log_interval = 10;
   shiftgrad::Precision precision = shiftgrad::Precision::float32;
   int threads = 0;
@@ -60,8 +60,8 @@ struct TrainFlags {
     });
     auxiliary.fields(flag);
     flag(log_interval, {"log_interval", "steps between two lines of metrics", quantity::interval});
-    flag(precision, {"precision", common::precision_help});
-    flag(threads, {"threads", common::threads_help, {"THREADS", range::thread_count}});
+    flag(precision, {"precision", apps::precision_help});
+    flag(threads, {"threads", apps::threads_help, {"THREADS", range::thread_count}});
   }
 
   /// Returns the title of a flag in --help.
@@ -94,7 +94,7 @@ struct TrainFlags {
 /// The flags that saved weights decide are those of the model, except dropout, and of its
 /// vocabulary. Those that may change when a run is resumed do not change its course, except for the
 /// lengths of blocks and of the memory.
-const common::ChangeableFlags& changeable_flags();
+const apps::ChangeableFlags& changeable_flags();
 
 /// Throws, naming block_size or mem_len, when the lengths of `flags` make another model than those
 /// of `saved`, and, for a run that is resumed, when they make other batches. `source` is the saved

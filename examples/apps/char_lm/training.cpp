@@ -11,11 +11,11 @@
 
 namespace char_lm {
 
-using common::fixed;
-using common::limit_threads;
-using common::RunFolder;
-using common::text_name;
-using common::TrainingRun;
+using apps::fixed;
+using apps::limit_threads;
+using apps::RunFolder;
+using apps::text_name;
+using apps::TrainingRun;
 using shiftgrad::RunState;
 using shiftgrad::text;
 
@@ -33,7 +33,7 @@ void check_memory(const TrainFlags& flags, const shiftgrad::LanguageModel& model
   std::vector<shiftgrad::Parameter> all = parameters(model), learning = all;
   std::erase_if(learning,
                 [&](auto& one) { return shiftgrad::is_frozen(one.name, trainer.freeze); });
-  common::require_memory(all, learning, moments, tokens * per_token);
+  apps::require_memory(all, learning, moments, tokens * per_token);
 }
 
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
@@ -67,10 +67,10 @@ shiftgrad::LanguageModel begun_model(const TrainFlags& flags, const SavedRun* sa
                                      const Corpus& corpus, int64_t peers) {
   int64_t vocab_size = corpus.vocabulary.size();
   if (!saved) {
-    auto make = [&](shiftgrad::Init values) {
-      return shiftgrad::LanguageModel(model_config(flags.model, vocab_size), values);
+    auto make = [&](shiftgrad::Init init) {
+      return shiftgrad::LanguageModel(model_config(flags.model, vocab_size), init);
     };
-    check_memory(flags, common::without_values(make), peers);
+    check_memory(flags, apps::without_values(make), peers);
     shiftgrad::Random random{.seed = flags.trainer.seed};
     return make(random);
   }
@@ -80,15 +80,15 @@ shiftgrad::LanguageModel begun_model(const TrainFlags& flags, const SavedRun* sa
 }
 
 /// Returns the auxiliary losses that the flags ask for, or null.
-std::unique_ptr<claims::AuxiliaryLosses> auxiliary_losses(const TrainFlags& flags,
-                                                          const shiftgrad::LanguageModel& model) {
-  claims::AuxiliaryLossesConfig config = flags.auxiliary;
+std::unique_ptr<AuxiliaryLosses> auxiliary_losses(const TrainFlags& flags,
+                                                  const shiftgrad::LanguageModel& model) {
+  AuxiliaryLossesConfig config = flags.auxiliary;
   if (!config.any()) return nullptr;
   shiftgrad::require(config.targets <= flags.trainer.block_size, "trainer: targets ",
                      config.targets, ", expected at most block_size ", flags.trainer.block_size);
   config.training_iters = training_iters(flags.trainer);
   shiftgrad::Random random{flags.trainer.seed, shiftgrad::random_stream::auxiliary_losses};
-  return std::make_unique<claims::AuxiliaryLosses>(config, model.traits(), random);
+  return std::make_unique<AuxiliaryLosses>(config, model.traits(), random);
 }
 
 /// Returns the text about an evaluation, which leaves a line of 80 columns room for the step.

@@ -21,7 +21,7 @@ class Training {
   /// for the run's folder once everything else is known to be good. Throws on bad input, before
   /// anything is overwritten.
   Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus, const SavedRun* saved,
-           const std::function<common::RunFolder()>& folder,
+           const std::function<apps::RunFolder()>& folder,
            shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
   /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
@@ -34,7 +34,7 @@ class Training {
   double tokens_per_second() const { return run_.tokens_per_second(); }
 
  private:
-  common::TrainingRun::Setup setup();
+  apps::TrainingRun::Setup setup();
   /// Returns lines about what a reader may not expect.
   std::vector<std::string> notes() const;
   void write(const std::string& path, const shiftgrad::RunState& state) const;
@@ -44,9 +44,9 @@ class Training {
   std::shared_ptr<const Corpus> corpus_;
   shiftgrad::LanguageModel model_;
   /// Null if there are none.
-  std::unique_ptr<const claims::AuxiliaryLosses> auxiliary_;
+  std::unique_ptr<const AuxiliaryLosses> auxiliary_;
   shiftgrad::Trainer trainer_;
-  common::TrainingRun run_;
+  apps::TrainingRun run_;
 };
 
 }  // namespace char_lm

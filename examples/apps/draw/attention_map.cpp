@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace common {
+namespace apps {
 
 nlohmann::json json_of(const std::vector<std::vector<AttentionMap>>& lines, size_t keys) {
   nlohmann::json all = nlohmann::json::array();
@@ -19,4 +19,4 @@ nlohmann::json json_of(const std::vector<std::vector<AttentionMap>>& lines, size
   return all;
 }
 
-}  // namespace common
+}  // namespace apps

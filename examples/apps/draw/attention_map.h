@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace common {
+namespace apps {
 
 /// A map of how much some tokens attend to others.
 struct AttentionMap {
@@ -16,4 +16,4 @@ struct AttentionMap {
 /// Returns [[{"title", "weights": rows of queries}]] for lines of maps over `keys` keys.
 nlohmann::json json_of(const std::vector<std::vector<AttentionMap>>& lines, size_t keys);
 
-}  // namespace common
+}  // namespace apps

@@ -9,7 +9,7 @@
 
 #include "fixed.h"
 
-namespace common {
+namespace apps {
 
 using nlohmann::json;
 using shiftgrad::text;
@@ -379,4 +379,4 @@ std::string sentence_of(const Chart& chart) {
   return sentence.empty() ? "Nothing to draw." : sentence + '.';
 }
 
-}  // namespace common
+}  // namespace apps

@@ -8,7 +8,7 @@
 
 #include "svg.h"
 
-namespace common {
+namespace apps {
 
 struct Point {
   double x = 0, y = 0;
@@ -93,4 +93,4 @@ Drawing drawn(const Chart& chart, const ChartSize& size);
 /// Returns a sentence that says where each named line begins and ends.
 std::string sentence_of(const Chart& chart);
 
-}  // namespace common
+}  // namespace apps

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <span>
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -36,4 +36,4 @@ std::string color_of(ColorScale scale, double share) {
   return digits;
 }
 
-}  // namespace common
+}  // namespace apps

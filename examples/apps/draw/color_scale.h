@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace common {
+namespace apps {
 
 enum class ColorScale {
   weights,  // 0 to 1: viridis, from dark violet to yellow
@@ -14,4 +14,4 @@ enum class ColorScale {
 /// Returns the colour of a share of the scale's end, such as "#440154".
 std::string color_of(ColorScale scale, double share);
 
-}  // namespace common
+}  // namespace apps

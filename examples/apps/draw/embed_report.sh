@@ -19,9 +19,9 @@ literal() {
 
 {
   echo '#include "examples/apps/draw/embedded.h"'
-  echo 'namespace common {'
+  echo 'namespace apps {'
   "$here/components.sh" "$@" | literal report_script
   literal report_style < "$here/page/book.css"
   literal drawing_style < "$here/drawn.css"
-  echo '}  // namespace common'
+  echo '}  // namespace apps'
 } > "$output"

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace common {
+namespace apps {
 
 /// The looks of drawings: drawn.css.
 extern const std::string_view drawing_style;
@@ -12,4 +12,4 @@ extern const std::string_view drawing_style;
 /// The modules of the book that a report needs, and its style sheet.
 extern const std::string_view report_script, report_style;
 
-}  // namespace common
+}  // namespace apps

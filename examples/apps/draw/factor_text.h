@@ -5,7 +5,7 @@
 
 #include "ops/attention.h"
 
-namespace common {
+namespace apps {
 
 /// Returns the factor of all terms of a score, as a formula shows it behind them: nothing, " / √D",
 /// or " · 0.25".
@@ -17,4 +17,4 @@ inline std::string factor_text(const shiftgrad::RelativeAttention& terms) {
   return factor == static_cast<Scalar>(1 / std::sqrt(D)) ? " / √D" : shiftgrad::text(" · ", factor);
 }
 
-}  // namespace common
+}  // namespace apps

@@ -5,7 +5,7 @@
 
 #include "core/errors.h"
 
-namespace common {
+namespace apps {
 
 /// Returns a result that is about to be reported. Throws unless it is finite, and names it.
 inline double finite(double value, std::string_view name) {
@@ -13,4 +13,4 @@ inline double finite(double value, std::string_view name) {
   return value;
 }
 
-}  // namespace common
+}  // namespace apps

@@ -5,7 +5,7 @@
 
 #include "finite.h"
 
-namespace common {
+namespace apps {
 
 /// Returns the value with `decimals` decimals: fixed(1.2345, 2) is "1.23". Throws for a value that
 /// is not finite.
@@ -19,4 +19,4 @@ inline std::string significant(double value, int digits) {
   return shiftgrad::text(std::setprecision(digits), value + 0.0);
 }
 
-}  // namespace common
+}  // namespace apps

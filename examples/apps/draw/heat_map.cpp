@@ -10,7 +10,7 @@
 #include "fixed.h"
 #include "printable.h"
 
-namespace common {
+namespace apps {
 
 using nlohmann::json;
 using shiftgrad::text;
@@ -242,4 +242,4 @@ Drawing drawn(const HeatMap& map, double cell) {
           .label = text(rows, " by ", map.column_count, " values.")};
 }
 
-}  // namespace common
+}  // namespace apps

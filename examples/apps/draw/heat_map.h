@@ -10,7 +10,7 @@
 #include "color_scale.h"
 #include "svg.h"
 
-namespace common {
+namespace apps {
 
 /// The meaning of the rows or the columns of a map. Without symbols they have no names.
 struct MapAxis {
@@ -43,8 +43,9 @@ HeatMap heat_map(const AttentionMap& map, const MapAxis& queries, const MapAxis&
 double cell_within(const HeatMap& map, double width);
 
 /// Draws a map whose cells are squares. Small values are many and matter together, so the colour
-/// grows with the root of a value. Hidden cells are blank, with a thin stroke through them. <metadata>
-/// has the values in thousandths of the limit, and the names, so that a page reads them there.
+/// grows with the root of a value. Hidden cells are blank, with a thin stroke through them.
+/// <metadata> has the values in thousandths of the limit, and the names, so that a page reads them
+/// there.
 Drawing drawn(const HeatMap& map, double cell);
 
 /// Returns a small picture of the cells of a map that was drawn with cells of this size, in a page
@@ -60,4 +61,4 @@ std::vector<std::string> visible_symbols(const std::vector<std::string>& symbols
 /// Returns the strength of a value's colour, 0 to 1.
 double strength(double value, double limit);
 
-}  // namespace common
+}  // namespace apps

@@ -1,6 +1,6 @@
 #include "html.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::text;
 
@@ -68,4 +68,4 @@ std::string beside(const std::vector<std::string>& parts) {
   return text("<div class=\"beside\">\n", all, "</div>\n");
 }
 
-}  // namespace common
+}  // namespace apps

@@ -10,7 +10,7 @@
 
 #include "svg.h"
 
-namespace common {
+namespace apps {
 
 /// A table with a heading for each column and each row. One that is too wide for the page scrolls.
 /// `classes` has the class of each row, if any.
@@ -45,4 +45,4 @@ std::string figure(const std::vector<Choice>& choices, const std::string& shown,
 /// Parts side by side, where there is room.
 std::string beside(const std::vector<std::string>& parts);
 
-}  // namespace common
+}  // namespace apps

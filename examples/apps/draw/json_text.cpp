@@ -6,7 +6,7 @@
 #include "finite.h"
 #include "utf8.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -65,4 +65,4 @@ void print_json(nlohmann::json figure) {
   std::cout << figure.dump() + '\n' << std::flush;
 }
 
-}  // namespace common
+}  // namespace apps

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace common {
+namespace apps {
 
 /// Returns the bytes as UTF-8. UTF-8 stays as it is, but for U+10F780 to U+10F7FF, which are for
 /// private use: U+10F700 + b stands for a byte b that is not UTF-8. The bytes of these code points
@@ -21,4 +21,4 @@ std::string bytes_of(std::string_view utf8);
 /// may be any bytes. Throws for a number that is not finite, and prints nothing.
 void print_json(nlohmann::json figure);
 
-}  // namespace common
+}  // namespace apps

@@ -12,7 +12,7 @@
 #include "core/io/read_file.h"
 #include "embedded.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::require;
 using shiftgrad::text;
@@ -186,4 +186,4 @@ void write_picture(const std::string& path, const std::string& svg) {
   std::cout << "wrote " << path << std::endl;
 }
 
-}  // namespace common
+}  // namespace apps

@@ -9,7 +9,7 @@
 #include "chart.h"
 #include "heat_map.h"
 
-namespace common {
+namespace apps {
 
 /// Returns a picture with rows of charts, and a legend of their lines and of `notes` beside them.
 std::string picture_of_charts(const std::string& title, const std::string& description,
@@ -27,4 +27,4 @@ void check_picture_path(const std::string& path);
 /// Writes the picture whole, in the place of an older one, and prints its path.
 void write_picture(const std::string& path, const std::string& svg);
 
-}  // namespace common
+}  // namespace apps

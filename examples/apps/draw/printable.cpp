@@ -4,7 +4,7 @@
 
 #include "utf8.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::string printable_lines(std::string_view text) {
   return shown(lines, "\n\t");
 }
 
-}  // namespace common
+}  // namespace apps

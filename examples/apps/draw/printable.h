@@ -5,7 +5,7 @@
 
 #include "core/io/utf8.h"
 
-namespace common {
+namespace apps {
 
 /// Length in bytes beyond which no line needs to be readable.
 constexpr size_t longest_line = 4000;
@@ -21,4 +21,4 @@ std::string printable(std::string_view text, size_t longest = std::string_view::
 /// Returns the text in the same way, but keeps its lines and tabs. A line may end with CR LF.
 std::string printable_lines(std::string_view text);
 
-}  // namespace common
+}  // namespace apps

@@ -2,7 +2,7 @@
 
 #include "core/errors.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::text;
 
@@ -15,4 +15,4 @@ void Progress::show(int64_t done, int64_t total) {
   line_.draw(text(done, '/', total, ' ', unit_, left), share);
 }
 
-}  // namespace common
+}  // namespace apps

@@ -6,7 +6,7 @@
 
 #include "status_line.h"
 
-namespace common {
+namespace apps {
 
 /// Shows on standard error how much of a task is done and how long the rest will take. If that is
 /// not a terminal, it shows nothing.
@@ -28,4 +28,4 @@ class Progress {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace common
+}  // namespace apps

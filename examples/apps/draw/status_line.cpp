@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace common {
+namespace apps {
 
 using namespace std::chrono_literals;
 
@@ -65,4 +65,4 @@ std::string clock_time(double seconds) {
   return digits;
 }
 
-}  // namespace common
+}  // namespace apps

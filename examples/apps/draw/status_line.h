@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace common {
+namespace apps {
 
 /// A line on a terminal that redraws itself, and disappears with this object. If the stream
 /// is not a terminal, it draws nothing.
@@ -42,4 +42,4 @@ std::string fitted(std::string text, std::optional<double> share, int64_t room);
 /// Returns 75 seconds as "1:15".
 std::string clock_time(double seconds);
 
-}  // namespace common
+}  // namespace apps

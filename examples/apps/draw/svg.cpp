@@ -5,7 +5,7 @@
 
 #include "printable.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::text;
 
@@ -79,4 +79,4 @@ std::string in_page(const Drawing& drawing) {
               "</output></drawn-figure>\n");
 }
 
-}  // namespace common
+}  // namespace apps

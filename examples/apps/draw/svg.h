@@ -8,7 +8,7 @@
 
 #include "core/errors.h"
 
-namespace common {
+namespace apps {
 
 /// Returns the text as XML: one line, as printable() makes it.
 std::string xml(std::string_view text);
@@ -70,4 +70,4 @@ std::string element(const Drawing& drawing, const std::string& style = "");
 /// values (page/drawn_figure.js).
 std::string in_page(const Drawing& drawing);
 
-}  // namespace common
+}  // namespace apps

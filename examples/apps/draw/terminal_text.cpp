@@ -6,7 +6,7 @@
 
 #include "printable.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::streamsize TerminalText::xsputn(const char* text, std::streamsize size) {
 
 int TerminalText::sync() { return terminal_->pubsync(); }
 
-}  // namespace common
+}  // namespace apps

@@ -6,7 +6,7 @@
 
 #include "utf8.h"
 
-namespace common {
+namespace apps {
 
 /// Makes a stream show all text as printable_lines does, as long as this object lives, if the
 /// stream's file is a terminal. Elsewhere the text stays as it is.
@@ -29,4 +29,4 @@ class TerminalText : private std::streambuf {
   std::string line_end_{};  // a carriage return that is held back, or nothing
 };
 
-}  // namespace common
+}  // namespace apps

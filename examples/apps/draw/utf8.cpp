@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -31,4 +31,4 @@ std::string WholeCharacters::add(std::string_view piece) {
 
 std::string WholeCharacters::rest() { return std::exchange(held_, {}); }
 
-}  // namespace common
+}  // namespace apps

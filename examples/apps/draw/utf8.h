@@ -7,7 +7,7 @@
 
 #include "core/io/utf8.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::read_utf8;
 using shiftgrad::to_utf8;
@@ -29,4 +29,4 @@ class WholeCharacters {
   std::string held_;
 };
 
-}  // namespace common
+}  // namespace apps

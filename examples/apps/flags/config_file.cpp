@@ -8,7 +8,7 @@
 #include "examples/apps/runs/text.h"
 #include "near_name.h"
 
-namespace common {
+namespace apps {
 
 std::string with_config(const std::string& flags, const std::string& path,
                         const std::set<std::string>& given, std::set<std::string>& names) {
@@ -26,4 +26,4 @@ std::string with_config(const std::string& flags, const std::string& path,
   return merged.dump();
 }
 
-}  // namespace common
+}  // namespace apps

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-namespace common {
+namespace apps {
 
 /// Returns the flags, a JSON object, with values from the file for flags that were not `given`.
 /// `names` receives the names in the file. Throws an error that names the path for a key that is
@@ -22,4 +22,4 @@ std::set<std::string> read_config(const std::string& path, const std::set<std::s
   return names;
 }
 
-}  // namespace common
+}  // namespace apps

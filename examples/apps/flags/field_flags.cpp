@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -34,4 +34,4 @@ bool FieldFlags::has(const std::string& name) const {
          std::visit([](const auto& value) { return value.has_value(); }, found->second.value);
 }
 
-}  // namespace common
+}  // namespace apps

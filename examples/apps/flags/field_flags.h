@@ -14,7 +14,7 @@
 #include "core/field.h"
 #include "ops/visibility.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::Field;
 using shiftgrad::fields_of;
@@ -124,4 +124,4 @@ class FieldFlags {
   std::map<std::string, Flag> flags_;
 };
 
-}  // namespace common
+}  // namespace apps

@@ -5,7 +5,7 @@
 
 #include "core/errors.h"
 
-namespace common {
+namespace apps {
 
 std::string training_group(const std::string& flag) {
   static const std::map<std::string, std::set<std::string>> flags = {
@@ -29,4 +29,4 @@ std::string training_group(const std::string& flag) {
   shiftgrad::fail("--", flag, ": a flag of a training without a title in flag_groups.cpp");
 }
 
-}  // namespace common
+}  // namespace apps

@@ -5,7 +5,7 @@
 
 #include "core/field.h"
 
-namespace common {
+namespace apps {
 
 // The titles below which `train --help` lists its flags.
 inline const std::string texts_title = "Texts", run_title = "The run", model_title = "The model",
@@ -24,4 +24,4 @@ std::set<std::string> flag_names(Visit visit) {
 /// none.
 std::string training_group(const std::string& flag);
 
-}  // namespace common
+}  // namespace apps

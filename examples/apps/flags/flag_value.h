@@ -10,7 +10,7 @@
 #include "core/field.h"
 #include "near_name.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::Field;
 using shiftgrad::range_error;
@@ -44,4 +44,4 @@ std::string type_complaint() {
   return std::string(", expected ") + shiftgrad::expected_type<Value>();
 }
 
-}  // namespace common
+}  // namespace apps

@@ -15,7 +15,7 @@
 #include "nn/feed_forward.h"
 #include "optim/trainer_config.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::name_of;
 using shiftgrad::Named;
@@ -307,4 +307,4 @@ std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads) {
   return threads == 0 ? nullptr : std::make_shared<shiftgrad::ThreadLimit>(threads);
 }
 
-}  // namespace common
+}  // namespace apps

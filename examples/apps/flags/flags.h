@@ -17,7 +17,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace common {
+namespace apps {
 
 using shiftgrad::Field;
 using shiftgrad::Range;
@@ -92,4 +92,4 @@ inline constexpr const char* threads_help =
 /// 0, which means as many as thread_count says by itself, it is null.
 std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads);
 
-}  // namespace common
+}  // namespace apps

@@ -15,7 +15,7 @@
 #include "examples/apps/draw/json_text.h"
 #include "flag_value.h"
 
-namespace common {
+namespace apps {
 
 /// Sets the value from its entry in a file, or returns what is wrong with the entry.
 template <class Value>
@@ -108,4 +108,4 @@ nlohmann::ordered_json default_flags(const Flags& run, const std::vector<std::st
   return all;
 }
 
-}  // namespace common
+}  // namespace apps

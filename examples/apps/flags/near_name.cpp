@@ -7,7 +7,7 @@
 
 #include "core/errors.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -17,8 +17,8 @@ struct OtherName {
   std::string_view hint{};        ///< in place of "did you mean"
 };
 
-/// The names of nanoGPT, PyTorch, Hugging Face, of papers, and of the programs that came with those of
-/// Transformer-XL and the R-Transformer.
+/// The names of nanoGPT, PyTorch, Hugging Face, of papers, and of the programs that came with those
+/// of Transformer-XL and the R-Transformer.
 constexpr OtherName other_names[] = {
     {"lr", "learning_rate"},
     {"wd", "weight_decay"},
@@ -135,4 +135,4 @@ void check_choice(const std::string& flag, const std::string& value, const std::
   shiftgrad::require(wrong.empty(), flag, ' ', value, wrong);
 }
 
-}  // namespace common
+}  // namespace apps

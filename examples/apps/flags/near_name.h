@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace common {
+namespace apps {
 
 /// Returns the smallest number of edits that turn one text into the other. An edit inserts, deletes
 /// or replaces a character, or swaps two neighbours; no character is edited twice (optimal string
@@ -23,4 +23,4 @@ std::string complaint(const std::string& value, const std::string& choices);
 /// the nearest choice.
 void check_choice(const std::string& flag, const std::string& value, const std::string& choices);
 
-}  // namespace common
+}  // namespace apps

@@ -6,7 +6,7 @@
 #include "core/machine/precision.h"
 #include "flags.h"
 
-namespace common {
+namespace apps {
 
 /// What the help of --precision says.
 inline constexpr const char* precision_help =
@@ -24,4 +24,4 @@ struct PrecisionFlag {
   void apply(shiftgrad::Precision trained) const { set_product_precision(given.value_or(trained)); }
 };
 
-}  // namespace common
+}  // namespace apps

@@ -27,7 +27,7 @@
 #include "examples/apps/draw/terminal_text.h"
 #include "examples/apps/runs/stop_request.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::ProcessGroup;
 
@@ -188,4 +188,4 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
                   peers);
 }
 
-}  // namespace common
+}  // namespace apps

@@ -6,7 +6,7 @@
 #include "flags.h"
 #include "optim/peers/process_group.h"
 
-namespace common {
+namespace apps {
 
 /// A subcommand. `prepare` reads and checks everything it needs, so that bad input is found before
 /// anything is overwritten. The function that it returns does the work.
@@ -34,4 +34,4 @@ void flush_output();
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
-}  // namespace common
+}  // namespace apps

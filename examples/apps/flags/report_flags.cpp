@@ -4,7 +4,7 @@
 
 #include "examples/apps/runs/named_run.h"
 
-namespace common {
+namespace apps {
 
 std::string ReportFlags::checkpoint_in(const std::string& run) const {
   if (!follow || std::filesystem::exists(checkpoint_of(run, checkpoint))) return checkpoint;
@@ -27,4 +27,4 @@ void add_report_place(CLI::App& app, ReportFlags& flags) {
              "a browser then shows; Ctrl-C stops that");
 }
 
-}  // namespace common
+}  // namespace apps

@@ -8,7 +8,7 @@
 #include "examples/apps/runs/named_run.h"
 #include "flags.h"
 
-namespace common {
+namespace apps {
 
 /// The flags of the command `report` that all programs have.
 struct ReportFlags {
@@ -49,4 +49,4 @@ void write_reports(const ReportFlags& flags, const Make& make, const Write& writ
   write_at(Moment::ended);
 }
 
-}  // namespace common
+}  // namespace apps

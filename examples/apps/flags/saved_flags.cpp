@@ -5,7 +5,7 @@
 #include "core/errors.h"
 #include "examples/apps/runs/stop_request.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -31,12 +31,12 @@ CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::st
                  "In a build with MPI, the processes that mpirun starts train one model together.");
   std::string listed;
   for (const std::string& name : free) listed += (listed.empty() ? "--" : ", --") + name;
-  return add_switch(app, "resume", resume,
-                    "continue the run in --out_dir from its last checkpoint, bit for bit and with "
-                    "its flags; only these flags may change: " +
-                        listed + " (the files may move, but the " + data + " must be the same" +
-                        (free.contains("block_size") ? "; lengths on which weights depend stay)"
-                                                     : ")"));
+  return add_switch(
+      app, "resume", resume,
+      "continue the run in --out_dir from its last checkpoint, bit for bit and with "
+      "its flags; only these flags may change: " +
+          listed + " (the files may move, but the " + data + " must be the same" +
+          (free.contains("block_size") ? "; lengths on which weights depend stay)" : ")"));
 }
 
 CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced) {
@@ -74,4 +74,4 @@ std::string started_json(const std::string& saved, const std::string& requested,
   return flags.dump();
 }
 
-}  // namespace common
+}  // namespace apps

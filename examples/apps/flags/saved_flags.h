@@ -5,7 +5,7 @@
 
 #include "flags.h"
 
-namespace common {
+namespace apps {
 
 /// Adds --resume to a command that trains on `data`, and its help about signals and processes.
 /// `free` are the flags that may change when a run is resumed, since they do not change its course.
@@ -51,4 +51,4 @@ Flags started_flags(const Flags& saved, const Flags& requested, const std::set<s
       started_json(saved.to_json(), requested.to_json(), given, changeable, source), source);
 }
 
-}  // namespace common
+}  // namespace apps

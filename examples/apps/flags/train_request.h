@@ -12,7 +12,7 @@
 #include "flags.h"
 #include "saved_flags.h"
 
-namespace common {
+namespace apps {
 
 /// Request for a training: its flags, and how the run begins.
 template <class Flags>
@@ -92,4 +92,4 @@ std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
   return training;
 }
 
-}  // namespace common
+}  // namespace apps

@@ -13,7 +13,7 @@ mark=${mark}_file
 
 {
   echo '#include "examples/apps/runs/embedded_files.h"'
-  echo 'namespace common {'
+  echo 'namespace apps {'
   echo 'using namespace std::string_view_literals;'
   echo 'static constexpr std::string_view files[] = {'
   for file in $files; do
@@ -23,7 +23,7 @@ mark=${mark}_file
   done
   echo '};'
   echo 'const std::span<const std::string_view> embedded_files = files;'
-  echo '}  // namespace common'
+  echo '}  // namespace apps'
 } > "$output"
 
 {

@@ -11,7 +11,7 @@
 #include "out_folder.h"
 #include "stop_request.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::filesystem::file_time_type time_of(const std::string& path) {
   return error ? std::filesystem::file_time_type::min() : time;
 }
 
-}  // namespace common
+}  // namespace apps

@@ -9,7 +9,7 @@
 
 #include "report.h"
 
-namespace common {
+namespace apps {
 
 /// Waits until each run has metrics with a loss, or no training that may write one.
 void await_metrics(const std::vector<std::string>& runs);
@@ -41,4 +41,4 @@ void renew(std::vector<Report>& reports, const std::vector<std::string>& runs, M
   }
 }
 
-}  // namespace common
+}  // namespace apps

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace common {
+namespace apps {
 
 using shiftgrad::StoredTensor;
 
@@ -24,4 +24,4 @@ void keep_rows(const std::map<std::string, StoredTensor>& before,
   }
 }
 
-}  // namespace common
+}  // namespace apps

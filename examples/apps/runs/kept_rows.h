@@ -6,7 +6,7 @@
 
 #include "core/io/safetensors.h"
 
-namespace common {
+namespace apps {
 
 /// Copies the weights of a model into those of one that differs in that it knows more tokens. Row n
 /// of a weight that has a row for each token becomes row place(n); all other weights have one shape
@@ -15,4 +15,4 @@ void keep_rows(const std::map<std::string, shiftgrad::StoredTensor>& before,
                const std::function<size_t(size_t)>& place,
                std::map<std::string, shiftgrad::StoredTensor>& after);
 
-}  // namespace common
+}  // namespace apps

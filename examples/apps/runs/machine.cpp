@@ -8,7 +8,7 @@
 #include "core/machine/parallel.h"
 #include "examples/apps/draw/fixed.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::Parameter;
 using shiftgrad::text;
@@ -60,4 +60,4 @@ void require_memory(const std::vector<Parameter>& all, const std::vector<Paramet
                      allowed());
 }
 
-}  // namespace common
+}  // namespace apps

@@ -8,7 +8,7 @@
 #include "nn/module.h"
 #include "nn/parameter_budget.h"
 
-namespace common {
+namespace apps {
 
 /// Returns lines about the threads that this process uses by default, and its memory, with the
 /// machine's limits and those of its cgroup.
@@ -38,4 +38,4 @@ void require_memory(const std::vector<shiftgrad::Parameter>& all,
                     const std::vector<shiftgrad::Parameter>& learning, int moments,
                     double activations);
 
-}  // namespace common
+}  // namespace apps

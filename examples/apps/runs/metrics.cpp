@@ -8,7 +8,7 @@
 #include "core/errors.h"
 #include "core/io/atomic_file.h"
 
-namespace common {
+namespace apps {
 
 using Json = nlohmann::ordered_json;
 
@@ -40,9 +40,8 @@ void drop_lines_after(const std::string& path, int64_t step) {
 Metrics::Metrics(const std::string& path, int64_t step) : path_(path) {
   drop_lines_after(path, step);
   file_ = shiftgrad::Descriptor(path, O_WRONLY | O_APPEND | O_CREAT);
-  shiftgrad::in_name_of(path, [&] {
-    shiftgrad::check_system(file_.is_open(), "cannot be written");
-  });
+  shiftgrad::in_name_of(path,
+                        [&] { shiftgrad::check_system(file_.is_open(), "cannot be written"); });
 }
 
 void Metrics::write(const shiftgrad::StepReport& report, double tokens_per_second, double seconds) {
@@ -68,4 +67,4 @@ void Metrics::write(const Json& line) {
       path_, [&] { shiftgrad::write_all(file_.number(), std::as_bytes(std::span(text))); });
 }
 
-}  // namespace common
+}  // namespace apps

@@ -6,7 +6,7 @@
 #include "core/io/read_file.h"
 #include "optim/trainer.h"
 
-namespace common {
+namespace apps {
 
 /// The course of a run as JSON lines. A line has some of `step`, `loss`, `learning_rate`,
 /// `gradient_norm`, `tokens_per_second`, `seconds` (of all steps since the line before),
@@ -30,4 +30,4 @@ class Metrics {
   shiftgrad::Descriptor file_{-1};
 };
 
-}  // namespace common
+}  // namespace apps

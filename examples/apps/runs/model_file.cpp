@@ -4,7 +4,7 @@
 
 #include "examples/apps/draw/json_text.h"
 
-namespace common {
+namespace apps {
 
 std::string ModelFile::text(const std::string& name) const {
   auto entry = metadata.find(name);
@@ -100,4 +100,4 @@ std::vector<std::pair<std::string, std::string>> settings_of(const std::string& 
                                        : std::vector<std::pair<std::string, std::string>>();
 }
 
-}  // namespace common
+}  // namespace apps

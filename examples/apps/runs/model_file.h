@@ -6,7 +6,7 @@
 
 #include "nn/models/run_file.h"
 
-namespace common {
+namespace apps {
 
 /// A file of any model, as far as its content says what it is.
 struct ModelFile : shiftgrad::RunFile {
@@ -25,4 +25,4 @@ ModelFile read_model_file(const std::string& path);
 /// those that are null or nested too deep. A text that is no JSON object has none.
 std::vector<std::pair<std::string, std::string>> settings_of(const std::string& json);
 
-}  // namespace common
+}  // namespace apps

@@ -6,7 +6,7 @@
 #include "core/errors.h"
 #include "out_folder.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -63,4 +63,4 @@ std::vector<std::string> run_names(const std::vector<std::string>& runs) {
   return result;
 }
 
-}  // namespace common
+}  // namespace apps

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace common {
+namespace apps {
 
 // A run is named by its folder or by one of the files in it, or by a model's file of any name.
 
@@ -19,4 +19,4 @@ std::string folder_of(const std::string& run);
 /// that models of a program's own have, or whole paths where a name is shared.
 std::vector<std::string> run_names(const std::vector<std::string>& runs);
 
-}  // namespace common
+}  // namespace apps

@@ -9,7 +9,7 @@
 #include "core/errors.h"
 #include "core/io/read_file.h"
 
-namespace common {
+namespace apps {
 
 // Locks the folder itself, so nothing has to be written, and nothing is left behind.
 FolderLock::FolderLock(const std::filesystem::path& folder)
@@ -83,4 +83,4 @@ bool holds_run(const std::string& out_dir) {
          there(folder.metrics());
 }
 
-}  // namespace common
+}  // namespace apps

@@ -7,7 +7,7 @@
 
 #include "optim/peers/process_group.h"
 
-namespace common {
+namespace apps {
 
 /// Lock that keeps other trainings out of a folder. It ends with this object or with the process,
 /// however the process ends. A folder that does not exist, or whose file system has no locks, is
@@ -69,4 +69,4 @@ RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::
 /// Whether a run has left something in the folder.
 bool holds_run(const std::string& out_dir);
 
-}  // namespace common
+}  // namespace apps

@@ -9,7 +9,7 @@
 #include "examples/apps/draw/embedded.h"
 #include "examples/apps/draw/html.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::text;
 
@@ -29,7 +29,8 @@ std::string id_of(const Section& section) {
 /// What reads the page anew.
 std::string following() {
   return text("<follow-training seconds=\"", seconds_between_pages,
-              "\" class=\"controls\"><p>The training goes on.</p><label><input type=\"checkbox\" checked> Read this page anew every ",
+              "\" class=\"controls\"><p>The training goes on.</p><label><input type=\"checkbox\" "
+              "checked> Read this page anew every ",
               seconds_between_pages, " seconds</label></follow-training>\n");
 }
 
@@ -66,8 +67,9 @@ import 'book/follow_training.js';
 <header><nav aria-label="Sections"><ol class="sections">
 )",
               links, "</ol></nav><color-scheme></color-scheme></header>\n<main id=\"text\">\n",
-              "<h1>Report of ", names, "</h1>\n", moment == Moment::training ? following() : "", content, "</main>\n<footer><p>Written by ",
-              program, " " SHIFTGRAD_VERSION ".</p></footer>\n</body>\n</html>\n");
+              "<h1>Report of ", names, "</h1>\n", moment == Moment::training ? following() : "",
+              content, "</main>\n<footer><p>Written by ", program,
+              " " SHIFTGRAD_VERSION ".</p></footer>\n</body>\n</html>\n");
 }
 
 }  // namespace
@@ -109,4 +111,4 @@ int64_t tokens_to_show(int64_t maps) {
   return std::clamp<int64_t>(static_cast<int64_t>(most), 2, 48);
 }
 
-}  // namespace common
+}  // namespace apps

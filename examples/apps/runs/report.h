@@ -13,11 +13,11 @@
 
 #include "core/errors.h"
 #include "examples/apps/draw/attention_map.h"
-#include "run_course.h"
 #include "nn/models/run_file.h"
 #include "nn/module.h"
+#include "run_course.h"
 
-namespace common {
+namespace apps {
 
 /// A part of a report, or the reason why there is none.
 template <class Value>
@@ -119,4 +119,4 @@ std::vector<std::string> numbers_below(size_t count);
 /// all runs together, leaves room for the rest of a report.
 int64_t tokens_to_show(int64_t maps);
 
-}  // namespace common
+}  // namespace apps

@@ -12,7 +12,7 @@
 #include "examples/apps/draw/status_line.h"
 #include "report.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::text;
 using Json = nlohmann::ordered_json;
@@ -282,4 +282,4 @@ Section parameters_section(const std::vector<RunInReport>& runs) {
   return {"Parameters", html};
 }
 
-}  // namespace common
+}  // namespace apps

@@ -10,7 +10,7 @@
 #include "named_run.h"
 #include "out_folder.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::require;
 
@@ -76,7 +76,7 @@ RunCourse read_course(const std::string& out_dir) {
 }
 
 Line line_of(const std::string& name, const std::vector<Measured>& points, LineStyle style,
-               size_t colour, size_t most) {
+             size_t colour, size_t most) {
   Line line{name, {}, style, colour};
   size_t count = std::min(points.size(), most);
   for (size_t n = 0; n < count; ++n) {
@@ -95,4 +95,4 @@ nlohmann::json json_of(const std::vector<Measured>& losses) {
   return {{"steps", steps}, {"losses", values}};
 }
 
-}  // namespace common
+}  // namespace apps

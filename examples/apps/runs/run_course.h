@@ -7,7 +7,7 @@
 
 #include "examples/apps/draw/chart.h"
 
-namespace common {
+namespace apps {
 
 /// A value that a training measured after `step` steps, and after so many seconds of training.
 struct Measured {
@@ -42,4 +42,4 @@ Line line_of(const std::string& name, const std::vector<Measured>& points, LineS
 /// Returns {"steps": […], "losses": […]}.
 nlohmann::json json_of(const std::vector<Measured>& losses);
 
-}  // namespace common
+}  // namespace apps

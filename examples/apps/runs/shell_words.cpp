@@ -5,7 +5,7 @@
 
 #include "examples/apps/draw/printable.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::string as_argument(const std::string& path) {
   return path.starts_with('-') ? "./" + path : path;
 }
 
-}  // namespace common
+}  // namespace apps

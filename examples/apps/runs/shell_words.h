@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace common {
+namespace apps {
 
 /// Returns the word, in quotes where the shell would read it otherwise. What a terminal does not
 /// show is written as printf's escapes: "$(printf 'a\033b')".
@@ -18,4 +18,4 @@ std::string shell_command(const std::vector<std::string>& words);
 /// Returns the path as an argument that no program takes for a flag: ./-x for -x.
 std::string as_argument(const std::string& path);
 
-}  // namespace common
+}  // namespace apps

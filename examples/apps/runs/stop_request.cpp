@@ -8,7 +8,7 @@
 
 #include "core/errors.h"
 
-namespace common {
+namespace apps {
 
 namespace {
 
@@ -80,4 +80,4 @@ std::string stop_statuses() {
   return statuses + " after " + names;
 }
 
-}  // namespace common
+}  // namespace apps

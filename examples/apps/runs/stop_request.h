@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace common {
+namespace apps {
 
 /// Turns signals that ask a program to end into requests to stop, as long as it lives: SIGINT,
 /// SIGTERM, SIGHUP, which a closing terminal sends, SIGUSR1, by which batch systems warn before
@@ -35,4 +35,4 @@ struct StoppedBySignal {
 /// after SIGHUP, … or SIGXCPU".
 std::string stop_statuses();
 
-}  // namespace common
+}  // namespace apps

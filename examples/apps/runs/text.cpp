@@ -5,7 +5,7 @@
 #include "embedded_files.h"
 #include "examples/apps/draw/utf8.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::require;
 
@@ -28,4 +28,4 @@ std::string text_name(const std::string& path) {
   return path.empty() ? "the embedded source" : path;
 }
 
-}  // namespace common
+}  // namespace apps

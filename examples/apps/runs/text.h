@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace common {
+namespace apps {
 
 /// Returns the project's own source, file after file in the order of their names. Programs train on
 /// it when no other text is given.
@@ -17,4 +17,4 @@ std::string read_text(const std::string& path);
 /// Returns the name that messages use for the text at `path`.
 std::string text_name(const std::string& path);
 
-}  // namespace common
+}  // namespace apps

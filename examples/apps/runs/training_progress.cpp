@@ -6,7 +6,7 @@
 #include "examples/apps/draw/fixed.h"
 #include "examples/apps/draw/printable.h"
 
-namespace common {
+namespace apps {
 
 TrainingProgress::TrainingProgress(int64_t steps, int64_t lines_interval, bool plain)
     : steps_(steps), lines_interval_(lines_interval), has_bar_(!plain && bar_.is_visible()) {}
@@ -38,4 +38,4 @@ void TrainingProgress::print(const std::string& line) {
   std::cout << printable(line, longest_line) << std::endl;
 }
 
-}  // namespace common
+}  // namespace apps

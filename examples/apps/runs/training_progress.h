@@ -6,7 +6,7 @@
 
 #include "examples/apps/draw/status_line.h"
 
-namespace common {
+namespace apps {
 
 /// Shows the progress of a training run on standard output. On a terminal it is a bar that redraws
 /// itself; elsewhere, and under mpirun, it is plain lines.
@@ -35,4 +35,4 @@ class TrainingProgress {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace common
+}  // namespace apps

@@ -12,7 +12,7 @@
 #include "shell_words.h"
 #include "weights.h"
 
-namespace common {
+namespace apps {
 
 using shiftgrad::EvaluationReport;
 using shiftgrad::require;
@@ -170,4 +170,4 @@ void print_ending(const std::string& out_dir, const std::vector<std::string>& ne
   std::cout << std::flush;
 }
 
-}  // namespace common
+}  // namespace apps

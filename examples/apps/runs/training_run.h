@@ -13,7 +13,7 @@
 #include "stop_request.h"
 #include "training_progress.h"
 
-namespace common {
+namespace apps {
 
 /// A training run in progress. It reports on standard output, and writes checkpoints and metrics to
 /// its folder. Of several peers, only the first does this.
@@ -105,4 +105,4 @@ void train_until_signal(std::unique_ptr<Training> training, const shiftgrad::Pro
   if (peers.rank() == 0) print_ending(out_dir, next);
 }
 
-}  // namespace common
+}  // namespace apps

@@ -4,10 +4,10 @@
 
 #include "nn/module.h"
 
-namespace common {
+namespace apps {
 
 /// Throws unless all weights of the model are finite. The error begins with `place`, such as the
 /// path of their file.
 void check_weights(const shiftgrad::Module& model, std::string_view place);
 
-}  // namespace common
+}  // namespace apps

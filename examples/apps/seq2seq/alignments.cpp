@@ -5,7 +5,7 @@
 
 namespace seq2seq {
 
-using common::AttentionMap;
+using apps::AttentionMap;
 using shiftgrad::Tensor;
 using shiftgrad::text;
 
@@ -19,7 +19,7 @@ std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t 
   for (int64_t h = begin; h < end; ++h)
     for (int64_t n = 0; n < size; ++n)
       mean[static_cast<size_t>(n)] +=
-          common::finite(values[static_cast<size_t>(h * size + n)], "an attention weight") /
+          apps::finite(values[static_cast<size_t>(h * size + n)], "an attention weight") /
           static_cast<double>(end - begin);
   return mean;
 }

@@ -53,17 +53,17 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::vector<std::string> columns = split(flags.source, run.source_symbols.unit());
   std::vector<std::string> rows = rows_of(target, run.target_symbols.unit());
   std::string out =
-      flags.out.empty() ? common::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
+      flags.out.empty() ? apps::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   auto maps = alignments(translator.model(), source, tokens, flags.heads);
   if (flags.json) {
     nlohmann::json figure = {
         {"source", columns}, {"target", rows}, {"blocks", json_of(maps, columns.size())}};
-    return [figure] { common::print_json(figure); };
+    return [figure] { apps::print_json(figure); };
   }
-  common::check_picture_path(out);
+  apps::check_picture_path(out);
   return [=, title = "cross-attention of " + run.source] {
-    common::write_picture(
-        out, common::picture_of_maps(title, maps, {"target", rows}, {"source", columns}));
+    apps::write_picture(out,
+                        apps::picture_of_maps(title, maps, {"target", rows}, {"source", columns}));
   };
 }
 
@@ -79,7 +79,7 @@ Command attention_command(CLI::App& program) {
   set_required(add_flag(app, "source", flags->source, "LINE", "source of 1 to 100 tokens"));
   add_flag(app, "target", flags->target, "LINE", "target (default: the model's translation)");
   add_switch(app, "heads", flags->heads, "draw a map for each head instead of their mean");
-  common::add_picture_flags(app, flags->out, flags->json, " (default: OUT_DIR/attention.svg)");
+  apps::add_picture_flags(app, flags->out, flags->json, " (default: OUT_DIR/attention.svg)");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

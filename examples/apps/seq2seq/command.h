@@ -4,12 +4,12 @@
 
 namespace seq2seq {
 
-using common::add_argument;
-using common::add_command;
-using common::add_flag;
-using common::add_switch;
-using common::Command;
-using common::set_required;
+using apps::add_argument;
+using apps::add_command;
+using apps::add_flag;
+using apps::add_switch;
+using apps::Command;
+using apps::set_required;
 
 Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers);
 Command eval_command(CLI::App& program);

@@ -5,9 +5,9 @@
 namespace seq2seq {
 
 void DecodingFlags::add_to(CLI::App& app) {
-  using common::add_flag;
+  using apps::add_flag;
   add_flag(app, "beam", beam.width, "TARGETS",
-           "targets to keep at each step of the search; 1 is greedy", common::Range{1, 10000});
+           "targets to keep at each step of the search; 1 is greedy", apps::Range{1, 10000});
   add_flag(app, "length_penalty", beam.length_penalty, "POWER",
            "compare targets of n tokens by log P / ((5 + n) / 6)^POWER; 0 for no penalty",
            range::rate);
@@ -26,12 +26,12 @@ void DecodingFlags::add_to(CLI::App& app) {
   add_flag(app, "batch_size", batch_size, "LINES", "lines to translate side by side",
            range::one_or_more);
   precision.add_to(app);
-  add_flag(app, "threads", threads, "THREADS", common::threads_help, range::thread_count);
+  add_flag(app, "threads", threads, "THREADS", apps::threads_help, range::thread_count);
 }
 
 Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
     : flags_(flags),
-      threads_(common::limit_threads(flags.threads)),
+      threads_(apps::limit_threads(flags.threads)),
       symbols_(run.target_symbols),
       model_(make_model(run)),
       options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {

@@ -14,7 +14,7 @@ struct DecodingFlags {
   int64_t max_length = 100;
   uint64_t seed = 0;
   int64_t batch_size = 64;
-  common::PrecisionFlag precision{};
+  apps::PrecisionFlag precision{};
   int threads = 0;
 
   /// Adds the flags to a command.

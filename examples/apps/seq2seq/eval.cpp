@@ -19,7 +19,7 @@
 
 namespace seq2seq {
 
-using common::fixed;
+using apps::fixed;
 using shiftgrad::require;
 
 namespace {
@@ -67,7 +67,7 @@ std::vector<std::string> translations(const Translator& translator,
   std::vector<shiftgrad::TokenPair> sources;
   for (const Example& example : list) sources.push_back({example.tokens, {}});
   std::vector<std::string> result(list.size());
-  common::Progress progress("sources");
+  apps::Progress progress("sources");
   int64_t first = 0;
   for (const std::vector<int64_t>& members : shiftgrad::batches_by_length(
            std::ssize(sources), batch_size, shiftgrad::shorter_of(sources))) {
@@ -140,7 +140,7 @@ Command eval_command(CLI::App& program) {
       app, "predictions", flags->predictions, "FILE",
       "write each source, its translation and its first reference to this file, separated by tabs");
   flags->decoding.add_to(app);
-  common::set_footer(
+  apps::set_footer(
       app,
       "The sequence error rate is the share of translations that equal no reference. The token "
       "error rate is the number of edits that would turn the translations into references, as a "

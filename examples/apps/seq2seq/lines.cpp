@@ -31,13 +31,12 @@ void Lines::read() {
   buffer_.erase(0, begin_);
   searched_ -= std::exchange(begin_, 0);
   char piece[1 << 16];
-  size_t count = shiftgrad::in_name_of("standard input", [&] {
-    return shiftgrad::read_some(descriptor_, piece, sizeof piece);
-  });
+  size_t count = shiftgrad::in_name_of(
+      "standard input", [&] { return shiftgrad::read_some(descriptor_, piece, sizeof piece); });
   buffer_.append(piece, count);
   if (at_start_ && (buffer_.size() >= 3 || count == 0)) {
     at_start_ = false;
-    common::drop_byte_order_mark(buffer_);
+    apps::drop_byte_order_mark(buffer_);
     searched_ = 0;
   }
   if (count > 0) return;

@@ -60,8 +60,8 @@ void check(const ModelFlags& flags) {
 
 }  // namespace
 
-common::FieldFlags ModelFlags::mixer_flags() {
-  common::FieldFlags flags;
+apps::FieldFlags ModelFlags::mixer_flags() {
+  apps::FieldFlags flags;
   for (const KnownMixer& known : mixers())
     flags.add(known.name, known.config, {"causal", "position", "max_len"});
   return flags;

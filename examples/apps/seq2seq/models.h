@@ -27,7 +27,7 @@ struct ModelFlags {
   bool share_embedding = false;
   bool tie_embedding = false;
   /// The fields of the mixers, for the side or the sides that have such a mixer.
-  common::FieldFlags mixer = mixer_flags();
+  apps::FieldFlags mixer = mixer_flags();
 
   /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
@@ -50,10 +50,9 @@ struct ModelFlags {
         {"n_layer", "blocks of the encoder, and blocks of the decoder", {"LAYERS", range::layers}});
     flag(n_head, {"n_head", "attention heads per block", {"HEADS", range::channels}});
     flag(n_embd, {"n_embd", "width of the model", {"CHANNELS", range::channels}});
-    flag(d_inner,
-         {"d_inner",
-          shiftgrad::text(fields::d_inner.help, ", 0 for 4 n_embd"),
-          {"CHANNELS", range::zero_or_more}});
+    flag(d_inner, {"d_inner",
+                   shiftgrad::text(fields::d_inner.help, ", 0 for 4 n_embd"),
+                   {"CHANNELS", range::zero_or_more}});
     flag(dropout, {"dropout",
                    "share of activations and attention weights dropped in training",
                    {"PROBABILITY", range::less_than_one}});
@@ -71,7 +70,7 @@ struct ModelFlags {
   }
 
  private:
-  static common::FieldFlags mixer_flags();
+  static apps::FieldFlags mixer_flags();
   static std::string kinds(bool of_encoder);
   static std::string kind_names(bool of_encoder);
 };

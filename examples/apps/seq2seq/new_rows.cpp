@@ -16,7 +16,8 @@ SavedRun with_symbols(const SavedRun& run, const Symbols& source, const Symbols&
   make_model(run);  // or throws when the weights do not fit
   shiftgrad::Random random{.seed = seed};
   result.weights = state_dict(shiftgrad::EncoderDecoder(result.model, random));
-  common::keep_rows(run.weights, [](size_t row) { return row; }, result.weights);
+  apps::keep_rows(
+      run.weights, [](size_t row) { return row; }, result.weights);
   return result;
 }
 

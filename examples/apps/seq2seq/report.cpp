@@ -21,13 +21,13 @@
 
 namespace seq2seq {
 
-using common::Moment;
+using apps::Moment;
 using shiftgrad::require;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
-struct ReportFlags : common::ReportFlags {
+struct ReportFlags : apps::ReportFlags {
   std::string source;
   DecodingFlags decoding{};
 };
@@ -51,8 +51,8 @@ std::vector<std::string> sources_of(const SavedRun& run, const ReportFlags& flag
 }
 
 /// Returns the alignment of a source and its translation.
-common::AttentionExample alignment_of(const ReportedRun& run, const std::string& source,
-                                      int64_t most) {
+apps::AttentionExample alignment_of(const ReportedRun& run, const std::string& source,
+                                    int64_t most) {
   Line read = read_line(source, run.saved->source_symbols, run.saved->flags.model.max_len);
   require(!read.error, source, ": ", read.error.value_or(""));
   require(std::ssize(read.tokens) <= most, source, ": ", read.tokens.size(),
@@ -60,16 +60,16 @@ common::AttentionExample alignment_of(const ReportedRun& run, const std::string&
   std::string target = run.translator->translate({read.tokens}, 0).front();
   const Symbols& symbols = run.saved->target_symbols;
   Line written = read_line(target, symbols, run.saved->flags.model.max_len);
-  require(!written.error || target.empty(), source, ": its translation: ",
-          written.error.value_or(""));
+  require(!written.error || target.empty(), source,
+          ": its translation: ", written.error.value_or(""));
   auto maps = alignments(run.translator->model(), read.tokens, written.tokens, true);
   return {source + " → " + target, rows_of(target, symbols.unit()),
           split(source, run.saved->source_symbols.unit()), maps};
 }
 
-std::vector<common::AttentionExample> alignments_of(const ReportedRun& run,
-                                                    const ReportFlags& flags, int64_t most) {
-  std::vector<common::AttentionExample> all;
+std::vector<apps::AttentionExample> alignments_of(const ReportedRun& run, const ReportFlags& flags,
+                                                  int64_t most) {
+  std::vector<apps::AttentionExample> all;
   for (const std::string& source : sources_of(*run.saved, flags))
     all.push_back(alignment_of(run, source, most));
   return all;
@@ -81,31 +81,30 @@ std::string scored_in_training(const shiftgrad::PairTrainerConfig& config) {
   return shiftgrad::text("at most --eval_pairs ", config.eval_pairs, " pairs, in training");
 }
 
-common::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
+apps::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
   const SavedRun& saved = *run.saved;
   return {.name = run.name,
           .checkpoint = saved.source,
           .state = saved.state,
           .flags = Json::parse(saved.flags.to_json()),
-          .defaults = common::default_flags(saved.flags, {"max_iters"}),
-          .tensors = common::shapes_of(run.translator->model()),
+          .defaults = apps::default_flags(saved.flags, {"max_iters"}),
+          .tensors = apps::shapes_of(run.translator->model()),
           .validation_loss = saved.state.validation_loss,
           .scored = saved.state.validation_loss ? scored_in_training(saved.flags.trainer) : "",
-          .course = common::part([&] { return common::read_course(run.folder); }),
-          .attention = common::part([&] { return alignments_of(run, flags, most); })};
+          .course = apps::part([&] { return apps::read_course(run.folder); }),
+          .attention = apps::part([&] { return alignments_of(run, flags, most); })};
 }
 
 ReportedRun read_run(const std::string& name, const std::string& run, const ReportFlags& flags) {
   auto saved = std::make_shared<SavedRun>(load_run(run, flags.checkpoint_in(run)));
-  common::read_course(run);
+  apps::read_course(run);
   return {name, run, saved, std::make_shared<Translator>(*saved, flags.decoding)};
 }
 
-void write(const std::vector<common::RunInReport>& reports, const ReportFlags& flags,
-           Moment moment) {
+void write(const std::vector<apps::RunInReport>& reports, const ReportFlags& flags, Moment moment) {
   const char* unit = "nats per token";
-  common::write_report(
-      flags.out, "seq2seq", common::run_names(flags.runs),
+  apps::write_report(
+      flags.out, "seq2seq", apps::run_names(flags.runs),
       {summary_section(reports, unit), training_section(reports, unit), attention_section(reports),
        flags_section(reports), parameters_section(reports)},
       moment);
@@ -113,8 +112,8 @@ void write(const std::vector<common::RunInReport>& reports, const ReportFlags& f
 
 Command::Work prepare(const ReportFlags& flags) {
   constexpr int64_t sources = 4;
-  if (flags.follow) common::await_metrics(flags.runs);
-  std::vector<std::string> names = common::run_names(flags.runs);
+  if (flags.follow) apps::await_metrics(flags.runs);
+  std::vector<std::string> names = apps::run_names(flags.runs);
   std::vector<ReportedRun> runs;
   int64_t maps = 0;
   for (size_t n = 0; n < names.size(); ++n) {
@@ -122,15 +121,14 @@ Command::Work prepare(const ReportFlags& flags) {
     const auto& model = runs.back().saved->model;
     maps += sources * model.n_decoder_layer * model.n_head;
   }
-  common::check_picture_path(flags.out);
+  apps::check_picture_path(flags.out);
   return [=] {
     auto make = [&](size_t n, Moment) {
       ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
-      return report_of(run, flags, common::tokens_to_show(maps));
+      return report_of(run, flags, apps::tokens_to_show(maps));
     };
-    common::write_reports<common::RunInReport>(
-        flags, make,
-        [&](const auto& reports, Moment moment) { write(reports, flags, moment); });
+    apps::write_reports<apps::RunInReport>(
+        flags, make, [&](const auto& reports, Moment moment) { write(reports, flags, moment); });
   };
 }
 
@@ -138,11 +136,11 @@ Command::Work prepare(const ReportFlags& flags) {
 
 Command report_command(CLI::App& program) {
   auto flags = std::make_shared<ReportFlags>();
-  CLI::App& app = common::add_report_command(
+  CLI::App& app = apps::add_report_command(
       program, "loss curves, translations with what they attend to, flags and parameters", *flags);
   add_flag(app, "source", flags->source, "LINE",
            "source to translate and to show (default: the first four of the validation rows)");
-  common::add_report_place(app, *flags);
+  apps::add_report_place(app, *flags);
   return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};
 }
 

@@ -30,8 +30,8 @@ std::optional<std::string> row_error(std::string_view row) {
 
 std::optional<std::string> utf8_error(std::string_view text) {
   for (size_t n = 0; n < text.size();) {
-    common::Utf8 character = common::read_utf8(text.substr(n));
-    if (character.kind != common::Utf8::Kind::whole)
+    apps::Utf8 character = apps::read_utf8(text.substr(n));
+    if (character.kind != apps::Utf8::Kind::whole)
       return shiftgrad::text("byte ", n + 1, " is not UTF-8");
     n += character.length;
   }
@@ -41,12 +41,12 @@ std::optional<std::string> utf8_error(std::string_view text) {
 void report_bad_row(const std::string& place, int64_t line, const std::string& error, BadRows bad) {
   std::string message = text(place, ": line ", line, ": ", error);
   require(bad == BadRows::skip, message);
-  std::cerr << "seq2seq: skipped " << common::printable(message, common::longest_line) << std::endl;
+  std::cerr << "seq2seq: skipped " << apps::printable(message, apps::longest_line) << std::endl;
 }
 
 std::vector<Row> read_rows(const std::string& path, BadRows bad) {
   std::string content = shiftgrad::read_file(path);
-  common::drop_byte_order_mark(content);
+  apps::drop_byte_order_mark(content);
   std::istringstream file(std::move(content));
   std::vector<Row> rows;
   std::string line;

@@ -57,7 +57,7 @@ SavedRun run_from(shiftgrad::RunFile file, const std::string& path) {
 }
 
 auto maker(const SavedRun& run) {
-  return [&](shiftgrad::Init values) { return shiftgrad::EncoderDecoder(run.model, values); };
+  return [&](shiftgrad::Init init) { return shiftgrad::EncoderDecoder(run.model, init); };
 }
 
 }  // namespace
@@ -82,12 +82,12 @@ SavedRun load_checkpoint(const std::string& path) {
 }
 
 SavedRun load_run(const std::string& run, const std::string& name) {
-  return load_checkpoint(common::checkpoint_of(run, name));
+  return load_checkpoint(apps::checkpoint_of(run, name));
 }
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
   shiftgrad::EncoderDecoder model = shiftgrad::loaded_model(run.weights, run.source, maker(run));
-  common::check_weights(model, run.source);
+  apps::check_weights(model, run.source);
   return model;
 }
 

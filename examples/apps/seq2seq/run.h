@@ -43,15 +43,15 @@ void write_run(const std::string& path, const SavedRun& run);
 /// missing, broken, or not written by this program.
 SavedRun load_checkpoint(const std::string& path);
 
-/// Reads the checkpoint of a run, which common::checkpoint_of finds.
+/// Reads the checkpoint of a run, which apps::checkpoint_of finds.
 SavedRun load_run(const std::string& run, const std::string& name);
 
 /// Returns the model with the run's weights. Throws, in the run's name, when they do not
 /// fit or are not finite.
 shiftgrad::EncoderDecoder make_model(const SavedRun& run);
 
-/// The tokens of a line, or the reason why the model cannot read it: a symbol that it does not know,
-/// or another one.
+/// The tokens of a line, or the reason why the model cannot read it: a symbol that it does not
+/// know, or another one.
 struct Line {
   std::vector<int32_t> tokens;
   std::optional<std::string> error;

@@ -9,7 +9,7 @@
 namespace seq2seq {
 
 Unit unit_named(const std::string& flag, const std::string& name) {
-  common::check_choice("--" + flag, name, "characters|words");
+  apps::check_choice("--" + flag, name, "characters|words");
   return name == "words" ? Unit::word : Unit::character;
 }
 
@@ -20,7 +20,7 @@ std::string_view take_symbol(std::string_view& line, Unit unit) {
   if (unit == Unit::word) line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   if (line.empty()) return line;
   size_t length =
-      unit == Unit::word ? std::min(line.find(' '), line.size()) : common::read_utf8(line).length;
+      unit == Unit::word ? std::min(line.find(' '), line.size()) : apps::read_utf8(line).length;
   std::string_view symbol = line.substr(0, length);
   line.remove_prefix(length);
   return symbol;

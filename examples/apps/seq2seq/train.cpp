@@ -12,8 +12,8 @@
 
 namespace seq2seq {
 
-using common::shell_command;
-using common::TrainRequest;
+using apps::shell_command;
+using apps::TrainRequest;
 using shiftgrad::ProcessGroup;
 
 namespace {
@@ -26,15 +26,15 @@ std::unique_ptr<Training> training(const Request& request, ProcessGroup& peers) 
   NewSymbols new_symbols{.added = request.add_symbols};
   if (!request.init_from.empty())
     new_symbols.remedy = "; --add_symbols gives new symbols rows of their own";
-  return common::prepare<Training>(
+  return apps::prepare<Training>(
       request, {weight_flags(), free_flags()}, peers, load_checkpoint,
       [&](const TrainFlags& flags, const SavedRun* saved,
-          const std::function<common::RunFolder()>& folder) {
+          const std::function<apps::RunFolder()>& folder) {
         Data data = read_data(flags, saved, new_symbols);
         std::optional<SavedRun> grown;
         if (saved && request.add_symbols)
-          grown = with_symbols(*saved, data.source_symbols, data.target_symbols,
-                               flags.trainer.seed);
+          grown =
+              with_symbols(*saved, data.source_symbols, data.target_symbols, flags.trainer.seed);
         return std::make_unique<Training>(flags, std::move(data), grown ? &*grown : saved, folder,
                                           peers);
       });
@@ -46,13 +46,13 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on pairs of lines");
   auto request = std::make_shared<Request>();
   request->add_to(app, "pairs", "symbols", free_flags());
-  common::make_value_optional(app, "skip_bad_rows");
-  CLI::Option* adds = common::add_switch(
+  apps::make_value_optional(app, "skip_bad_rows");
+  CLI::Option* adds = apps::add_switch(
       app, "add_symbols", request->add_symbols,
       "with --init_from: characters or words of the pairs that the model does not know get rows of "
       "their own in its embeddings and output, which begin as a new model's of this --seed");
-  common::set_group(adds, common::run_title);
-  common::set_examples(
+  apps::set_group(adds, apps::run_title);
+  apps::set_examples(
       app, {"seq2seq train", "seq2seq train --data pairs.tsv --encoder labml --out_dir labml",
             "seq2seq train --resume --out_dir labml --max_iters 4000"});
   return {.flags = &app,
@@ -62,8 +62,8 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
                                "--add_symbols: expected --init_from");
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
             return [prepared, &peers, out = request->flags.out_dir] {
-              std::string run = common::as_argument(out);
-              common::train_until_signal(
+              std::string run = apps::as_argument(out);
+              apps::train_until_signal(
                   std::move(*prepared), peers, out,
                   {shell_command({"seq2seq", "eval", run}),
                    shell_command({"seq2seq", "translate", run}) + " < sources.txt",

@@ -12,8 +12,8 @@ using shiftgrad::require;
 
 std::string TrainFlags::group(const std::string& flag) {
   static const std::set<std::string> of_models =
-      common::flag_names([](auto flag) { ModelFlags().visit(flag); });
-  return of_models.contains(flag) ? common::model_title : common::training_group(flag);
+      apps::flag_names([](auto flag) { ModelFlags().visit(flag); });
+  return of_models.contains(flag) ? apps::model_title : apps::training_group(flag);
 }
 
 void TrainFlags::resolve_defaults() {
@@ -27,14 +27,14 @@ void TrainFlags::resolve_defaults() {
     if (!path->empty()) *path = std::filesystem::absolute(*path);
 }
 
-std::string TrainFlags::to_json() const { return common::flags_to_json(*this); }
+std::string TrainFlags::to_json() const { return apps::flags_to_json(*this); }
 
 TrainFlags TrainFlags::from_json(const std::string& text, const std::string& source) {
   // Runs have a window of 0 where none was given.
   auto object = nlohmann::json::parse(text, nullptr, false);
   bool no_window = object.is_object() && object.value("window", nlohmann::json()) == 0;
   if (no_window) object.erase("window");
-  return common::flags_from_json<TrainFlags>(no_window ? object.dump() : text, source);
+  return apps::flags_from_json<TrainFlags>(no_window ? object.dump() : text, source);
 }
 
 const std::set<std::string>& free_flags() {
@@ -45,7 +45,7 @@ const std::set<std::string>& free_flags() {
 }
 
 std::set<std::string> weight_flags() {
-  std::set<std::string> names = common::flag_names([](auto flag) { ModelFlags().visit(flag); });
+  std::set<std::string> names = apps::flag_names([](auto flag) { ModelFlags().visit(flag); });
   names.insert({"source_tokens", "target_tokens"});
   names.erase("dropout");
   return names;

@@ -54,8 +54,8 @@ struct TrainFlags {
     model.visit(flag);
     trainer.fields(flag);
     flag(log_interval, {"log_interval", "steps between two lines of metrics", quantity::interval});
-    flag(precision, {"precision", common::precision_help});
-    flag(threads, {"threads", common::threads_help, {"THREADS", range::thread_count}});
+    flag(precision, {"precision", apps::precision_help});
+    flag(threads, {"threads", apps::threads_help, {"THREADS", range::thread_count}});
   }
 
   /// Returns the title of a flag in --help.

@@ -8,7 +8,7 @@
 
 namespace seq2seq {
 
-using common::fixed;
+using apps::fixed;
 using shiftgrad::text;
 
 namespace {
@@ -23,7 +23,7 @@ void check_memory(const TrainFlags& flags, const shiftgrad::EncoderDecoder& mode
   double activations = static_cast<double>(flags.trainer.batch_size / peers) *
                        static_cast<double>(model.config.target_vocab_size);
   std::vector<shiftgrad::Parameter> all = parameters(model);
-  common::require_memory(all, all, 2, activations);
+  apps::require_memory(all, all, 2, activations);
 }
 
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
@@ -36,10 +36,10 @@ shiftgrad::EncoderDecoder saved_model(const TrainFlags& flags, SavedRun run) {
 shiftgrad::EncoderDecoder begun_model(const TrainFlags& flags, const SavedRun* saved,
                                       const Data& data, int64_t peers) {
   if (!saved) {
-    auto make = [&](shiftgrad::Init values) {
-      return shiftgrad::EncoderDecoder(config_of(flags, data), values);
+    auto make = [&](shiftgrad::Init init) {
+      return shiftgrad::EncoderDecoder(config_of(flags, data), init);
     };
-    check_memory(flags, common::without_values(make), peers);
+    check_memory(flags, apps::without_values(make), peers);
     shiftgrad::Random random{.seed = flags.trainer.seed};
     return make(random);
   }
@@ -56,9 +56,9 @@ std::string scores(const shiftgrad::EvaluationReport& report) {
 }  // namespace
 
 Training::Training(const TrainFlags& flags, Data data, const SavedRun* saved,
-                   const std::function<common::RunFolder()>& folder, shiftgrad::ProcessGroup& peers)
+                   const std::function<apps::RunFolder()>& folder, shiftgrad::ProcessGroup& peers)
     : flags_(flags),
-      threads_(common::limit_threads(flags.threads)),
+      threads_(apps::limit_threads(flags.threads)),
       data_(std::move(data)),
       model_(begun_model(flags, saved, data_, peers.size())),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
@@ -67,7 +67,7 @@ Training::Training(const TrainFlags& flags, Data data, const SavedRun* saved,
   set_product_precision(flags.precision);
 }
 
-common::TrainingRun::Setup Training::setup() {
+apps::TrainingRun::Setup Training::setup() {
   return {.model = model_,
           .trainer = trainer_,
           .description =

@@ -15,10 +15,11 @@ namespace seq2seq {
 class Training {
  public:
   /// Prepares the training. `resolve_defaults` has been called on the flags. If `saved` is given,
-  /// the training begins with its weights, and the data have its symbols. folder() is called for the run's folder once
-  /// everything else is known to be good. Throws on bad input, before anything is overwritten.
+  /// the training begins with its weights, and the data have its symbols. folder() is called for
+  /// the run's folder once everything else is known to be good. Throws on bad input, before
+  /// anything is overwritten.
   Training(const TrainFlags& flags, Data data, const SavedRun* saved,
-           const std::function<common::RunFolder()>& folder,
+           const std::function<apps::RunFolder()>& folder,
            shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
   /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
@@ -30,7 +31,7 @@ class Training {
   void run(const std::function<bool()>& should_stop) { run_.run(should_stop); }
 
  private:
-  common::TrainingRun::Setup setup();
+  apps::TrainingRun::Setup setup();
   void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;
@@ -38,7 +39,7 @@ class Training {
   Data data_;
   shiftgrad::EncoderDecoder model_;
   shiftgrad::PairTrainer trainer_;
-  common::TrainingRun run_;
+  apps::TrainingRun run_;
 };
 
 }  // namespace seq2seq

@@ -51,7 +51,7 @@ class Batch {
 
   /// Writes the translations. At a line that is refused it throws, after it has written those
   /// before.
-  void translate(const Translator& translator, common::Progress& progress) const {
+  void translate(const Translator& translator, apps::Progress& progress) const {
     std::vector<std::string> results(count_);
     if (!sources_.empty()) {
       progress.show(first_ - 1, 0);
@@ -60,7 +60,7 @@ class Batch {
       progress.pause();
     }
     for (const std::string& result : results) write(result);
-    common::flush_output();
+    apps::flush_output();
     if (refusal_) shiftgrad::fail(*refusal_);
   }
 
@@ -78,7 +78,7 @@ Command::Work prepare(const TranslateFlags& flags) {
   BadRows bad = flags.skip_bad_rows ? BadRows::skip : BadRows::refuse;
   return [run, translator, bad, batch_size = flags.decoding.batch_size] {
     Lines input(STDIN_FILENO);
-    common::Progress progress("lines");
+    apps::Progress progress("lines");
     int64_t first = 1;
     while (true) {
       std::vector<std::string> lines = input.next(static_cast<size_t>(batch_size));

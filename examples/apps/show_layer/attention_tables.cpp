@@ -68,7 +68,7 @@ class AttentionTables {
   }
 
   void add_result(const Tensor& output) {
-    std::string factor = common::factor_text(terms_);
+    std::string factor = apps::factor_text(terms_);
     example_.formula = "score = " + (factor.empty() ? names_ : '(' + names_ + ')' + factor) +
                        ",   p = softmax over the visible j";
     add_pairs("score", "the sum of the terms" + factor, sum_ * terms_.factor.value_or(1));

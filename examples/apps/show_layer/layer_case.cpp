@@ -27,9 +27,9 @@ Json given_keys(const std::string& layer, std::string keys) {
     size_t equals = part.find('=');
     require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(), layer, ": \"",
             part, "\", expected KEY=VALUE");
-    std::string key = common::utf8_of(part.substr(0, equals)), value = part.substr(equals + 1);
+    std::string key = apps::utf8_of(part.substr(0, equals)), value = part.substr(equals + 1);
     Json parsed = Json::parse(value, nullptr, false);
-    object[key] = parsed.is_number() || parsed.is_boolean() ? parsed : Json(common::utf8_of(value));
+    object[key] = parsed.is_number() || parsed.is_boolean() ? parsed : Json(apps::utf8_of(value));
   }
   return object;
 }
@@ -59,11 +59,11 @@ std::string hint_for(const std::string& type, const Json& given) {
   if (keys.empty()) {
     for (const KnownMixer& known : known_mixers())
       if (type == known.name) return text(", did you mean ", type_of(known.config), "?");
-    std::string near = common::did_you_mean(type, layers);
+    std::string near = apps::did_you_mean(type, layers);
     return near.empty() ? "; --help lists them" : near;
   }
   for (const auto& [key, value] : given.items())
-    if (field_called(type, key).empty()) return common::did_you_mean(key, keys);
+    if (field_called(type, key).empty()) return apps::did_you_mean(key, keys);
   return "";
 }
 

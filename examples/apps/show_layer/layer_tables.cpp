@@ -6,7 +6,7 @@ using namespace shiftgrad;
 
 void add_tables(WorkedExample& example, const Layer& layer, const Tensor& x, const Tensor& memory) {
   Context context;
-  Terms terms = layer.terms(x, memory, context);
+  LayerTerms terms = layer.terms(x, memory, context);
   if (auto* attention = std::get_if<RelativeAttention>(&terms))
     return add_attention(example, layer, *attention, x, memory);
   auto* aft = std::get_if<AftTerms>(&terms);

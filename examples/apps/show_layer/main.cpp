@@ -32,22 +32,22 @@ std::string footer() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  common::keep_standard_streams();
+  apps::keep_standard_streams();
   shiftgrad::initialize();
   std::string layer, T = "3", M = "2";
-  auto program = common::make_program(
+  auto program = apps::make_program(
       "Work a layer through on a small case with whole numbers: q, k, every term of the score, the "
       "mask, the probabilities and the output, as tables. Parentheses mark what the mask hides.",
       "show_layer");
-  common::set_required(common::add_argument(*program, "VARIANT", layer, "layer to show"));
-  common::add_argument(*program, "T", T, "number of new tokens, 1 to 16 (default: 3)");
-  common::add_argument(*program, "M", M, "number of remembered tokens, 0 to 16 (default: 2)");
-  common::set_footer(*program, footer());
-  auto prepare = [&]() -> common::Command::Work {
+  apps::set_required(apps::add_argument(*program, "VARIANT", layer, "layer to show"));
+  apps::add_argument(*program, "T", T, "number of new tokens, 1 to 16 (default: 3)");
+  apps::add_argument(*program, "M", M, "number of remembered tokens, 0 to 16 (default: 2)");
+  apps::set_footer(*program, footer());
+  auto prepare = [&]() -> apps::Command::Work {
     int64_t new_tokens = number("T", T), remembered = number("M", M);
     std::string text = show_layer::text_of(
         show_layer::worked_example(layer, new_tokens, remembered), new_tokens, remembered);
     return [text] { std::cout << text; };
   };
-  return common::run_program(*program, {{program.get(), prepare}}, count, arguments);
+  return apps::run_program(*program, {{program.get(), prepare}}, count, arguments);
 }

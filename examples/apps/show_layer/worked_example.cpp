@@ -39,7 +39,7 @@ WorkedExample example_of(const std::string& name, Mixer& mixer, int64_t C, int64
   Tape::Pause constant;
   Tensor memory = M > 0 ? tokens(0, M, C) : Tensor(), x = tokens(M, T, C);
   Context context;
-  Terms terms = mixer.terms(x, memory, context);
+  LayerTerms terms = mixer.terms(x, memory, context);
   auto* attention = std::get_if<RelativeAttention>(&terms);
   fill_parameters(mixer, attention ? attention->query.size(3) : C);
   WorkedExample example{name, {}, {}};

@@ -49,9 +49,9 @@ Config model_config(const std::string& options) {
 class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
  public:
   LanguageModelProgram(const std::string& options, bool returns_hidden, bool returns_memory,
-                       Init values)
+                       Init init)
       : ModuleProgram(model_config<LanguageModelConfig>(options), {"tokens", "memory", "context"},
-                      values),
+                      init),
         returns_hidden_(returns_hidden),
         returns_memory_(returns_memory) {}
 
@@ -126,9 +126,9 @@ struct TargetCache : CacheOf<TargetCache> {
 
 class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
  public:
-  EncoderDecoderProgram(const std::string& options, Init values)
+  EncoderDecoderProgram(const std::string& options, Init init)
       : ModuleProgram(model_config<EncoderDecoderConfig>(options), {"target", "memory", "source"},
-                      values) {}
+                      init) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     auto guard = lend(tensors);
@@ -194,15 +194,15 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
 }  // namespace
 
 std::unique_ptr<Program> make_model_program(const std::string& name, const std::string& config,
-                                            Init values) {
+                                            Init init) {
   if (name == LanguageModelConfig::type) {
     std::string options = config;
     bool returns_hidden = take_flag(options, "return_hidden");
     bool returns_memory = take_flag(options, "return_memory");
-    return std::make_unique<LanguageModelProgram>(options, returns_hidden, returns_memory, values);
+    return std::make_unique<LanguageModelProgram>(options, returns_hidden, returns_memory, init);
   }
   if (name == EncoderDecoderConfig::type)
-    return std::make_unique<EncoderDecoderProgram>(config, values);
+    return std::make_unique<EncoderDecoderProgram>(config, init);
   return nullptr;
 }
 

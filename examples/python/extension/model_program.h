@@ -27,12 +27,12 @@ struct Generation {
 ///
 /// A language_model takes tokens [B, T], and as memory [L, B, M, C] the inputs of its L blocks for
 /// earlier tokens. It returns logits [B, T, V]. Behind the logits stands, with "return_hidden" true
-/// in its config, what the output layer reads, [B, T, V + C], and behind that, with "return_memory",
-/// what the blocks read, [B, T, V + C + L·C].
+/// in its config, what the output layer reads, [B, T, V + C], and behind that, with
+/// "return_memory", what the blocks read, [B, T, V + C + L·C].
 ///
 /// An encoder_decoder takes targets [B, T], no memory, and sources [B, S], whose padding is the
 /// key_padding_mask. A state belongs to the sources of its first step.
 std::unique_ptr<Program> make_model_program(const std::string& name, const std::string& config,
-                                            Init values);
+                                            Init init);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

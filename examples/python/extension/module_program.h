@@ -20,9 +20,9 @@ class ModuleProgram : public Program {
 
  protected:
   /// `inputs` are the names of the three tensors before the parameters.
-  ModuleProgram(const Config& config, std::vector<std::string> inputs, Init values)
+  ModuleProgram(const Config& config, std::vector<std::string> inputs, Init init)
       : Program(Config::type, std::move(inputs)),
-        module_(make_layer(config, values)),
+        module_(make_layer(config, init)),
         lent_(name_, module_) {
     takes_also(lent_.names());
   }

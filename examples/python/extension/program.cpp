@@ -48,8 +48,8 @@ namespace {
 template <class Config>
 class LayerProgram : public ModuleProgram<Config> {
  public:
-  LayerProgram(const Config& config, Init values)
-      : ModuleProgram<Config>(config, {"x", "memory", "context"}, values), width_(config.d_model) {}
+  LayerProgram(const Config& config, Init init)
+      : ModuleProgram<Config>(config, {"x", "memory", "context"}, init), width_(config.d_model) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     auto guard = lend(tensors);
@@ -131,10 +131,9 @@ class ShiftProgram : public Program {
 class AttentionProgram : public Program {
  public:
   explicit AttentionProgram(const std::string& config)
-      : Program("relative_attention",
-                {"q", "k", "v", "content_bias", "position_bias", "position_rows",
-                 "position_queries", "position_scores", "clipped_keys", "clipped_values",
-                 "key_scores", "sink"}) {
+      : Program("relative_attention", {"q", "k", "v", "content_bias", "position_bias",
+                                       "position_rows", "position_queries", "position_scores",
+                                       "clipped_keys", "clipped_values", "key_scores", "sink"}) {
     nlohmann::json options = parse_json("relative_attention: the options", config, 2);
     sight_.causal = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
@@ -228,9 +227,9 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
                                       std::optional<uint64_t> seed) {
   Random random{.seed = seed.value_or(0)};
   ParameterBudget budget;
-  Init values = seed ? Init(random) : Init(budget);
+  Init init = seed ? Init(random) : Init(budget);
   if (name == "relative_attention") return std::make_unique<AttentionProgram>(config);
-  if (auto model = make_model_program(name, config, values)) return model;
+  if (auto model = make_model_program(name, config, init)) return model;
   if (name == RelShiftConfig::type) {
     bool zero_triu = config_from_json<RelShiftConfig>(config).zero_triu;
     return make_shift_program("rel_shift",
@@ -242,7 +241,7 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
   }
   return std::visit(
       [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
-        return std::make_unique<LayerProgram<Config>>(each, values);
+        return std::make_unique<LayerProgram<Config>>(each, init);
       },
       known_config<LayerConfig>(name, config));
 }

@@ -129,7 +129,7 @@ nb::dict encoder_decoder(const std::string& path) {
 
 /// Reads the checkpoint in a file, or the best one in a folder.
 nb::dict load_run(const nb::bytes& run) {
-  std::string path = common::checkpoint_of(std::string(view(run)), "best");
+  std::string path = apps::checkpoint_of(std::string(view(run)), "best");
   std::string format = shiftgrad::list_safetensors(path).metadata["format"];
   require(!format.starts_with("shiftgrad-model-"), path,
           ": a model of a program's own, which only that program can make; expected a run of "

@@ -4,14 +4,13 @@
 //     convolution --data FILE [--layer rnn|gru|lstm|convolution] [--window N] [--max_iters N]
 //                 [--seed N] [--threads N]
 
-#include "optim/shiftgrad.h"
-
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "causal_convolution.h"
+#include "optim/shiftgrad.h"
 #include "small_training.h"
 
 using namespace shiftgrad;
@@ -50,9 +49,9 @@ double bits(const Flags& flags, const std::vector<int32_t>& text) {
 int main(int count, char** arguments) {
   Flags flags;
   auto add_flags = [&](CLI::App& program) {
-    common::add_flag(program, "layer", flags.layer, "rnn|gru|lstm|convolution", "layer to train");
-    common::add_flag(program, "window", flags.window, "CHARACTERS", "characters that a layer sees",
-                     common::Range{1, 1024});
+    apps::add_flag(program, "layer", flags.layer, "rnn|gru|lstm|convolution", "layer to train");
+    apps::add_flag(program, "window", flags.window, "CHARACTERS", "characters that a layer sees",
+                   apps::Range{1, 1024});
   };
   return claims::run(
       "convolution", "Train a LocalRNN or a convolution on a text, and score it.", flags, add_flags,

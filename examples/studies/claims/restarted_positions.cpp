@@ -6,13 +6,12 @@
 //     restarted_positions --data FILE [--positions relative|absolute] [--mem_len N]
 //                         [--max_iters N] [--seed N] [--threads N]
 
-#include "optim/shiftgrad.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "optim/shiftgrad.h"
 #include "small_training.h"
 
 using namespace shiftgrad;
@@ -55,10 +54,10 @@ double bits(const Flags& flags, const std::vector<int32_t>& text) {
 int main(int count, char** arguments) {
   Flags flags;
   auto add_flags = [&](CLI::App& program) {
-    common::add_flag(program, "positions", flags.positions, "relative|absolute",
-                     "relative or absolute sinusoids");
-    common::add_flag(program, "mem_len", flags.mem_len, "TOKENS", "tokens of memory",
-                     common::range::zero_or_more);
+    apps::add_flag(program, "positions", flags.positions, "relative|absolute",
+                   "relative or absolute sinusoids");
+    apps::add_flag(program, "mem_len", flags.mem_len, "TOKENS", "tokens of memory",
+                   apps::range::zero_or_more);
   };
   return claims::run(
       "restarted_positions", "Train a model with absolute or relative positions behind a memory.",

@@ -24,17 +24,17 @@ struct SmallTraining {
   int threads = 0;
 
   void add_flags(CLI::App& program) {
-    using namespace common;
+    using namespace apps;
     set_required(add_flag(program, "data", data, "FILE", "text file"));
     add_flag(program, "max_iters", max_iters, "STEPS", "steps to train for", range::one_or_more);
     add_flag(program, "seed", seed, "NUMBER", "seed of the weights and the batches");
-    add_flag(program, "threads", threads, "THREADS", common::threads_help, range::thread_count);
+    add_flag(program, "threads", threads, "THREADS", apps::threads_help, range::thread_count);
   }
 
   /// Returns the bytes of the text file, each a token.
   std::vector<int32_t> text() const {
     std::vector<int32_t> tokens;
-    for (unsigned char byte : common::read_text(data)) tokens.push_back(byte);
+    for (unsigned char byte : apps::read_text(data)) tokens.push_back(byte);
     return tokens;
   }
 
@@ -64,17 +64,17 @@ inline int run(const char* name, const char* description, SmallTraining& trainin
                const std::function<void(CLI::App&)>& add_own_flags,
                const std::function<double(const std::vector<int32_t>& text)>& bits, int count,
                char** arguments) {
-  common::keep_standard_streams();
+  apps::keep_standard_streams();
   shiftgrad::initialize();
-  std::shared_ptr<CLI::App> program = common::make_program(description, name);
+  std::shared_ptr<CLI::App> program = apps::make_program(description, name);
   training.add_flags(*program);
   add_own_flags(*program);
   auto prepare = [&] {
-    return [&, threads = common::limit_threads(training.threads), text = training.text()] {
+    return [&, threads = apps::limit_threads(training.threads), text = training.text()] {
       std::cout << bits(text) << " bits per character\n";
     };
   };
-  return common::run_program(*program, {{program.get(), prepare}}, count, arguments);
+  return apps::run_program(*program, {{program.get(), prepare}}, count, arguments);
 }
 
 }  // namespace claims

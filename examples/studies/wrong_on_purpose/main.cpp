@@ -90,7 +90,7 @@ int64_t number(const char* name, const char* argument) {
 
 int main(int count, char** arguments) try {
   initialize();
-  std::string bytes = common::read_text(count > 1 ? arguments[1] : "");
+  std::string bytes = apps::read_text(count > 1 ? arguments[1] : "");
   int64_t steps = number("STEPS", count > 2 ? arguments[2] : "600");
   int64_t seeds = number("SEEDS", count > 3 ? arguments[3] : "3");
   std::vector<int32_t> text;

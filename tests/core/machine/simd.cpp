@@ -25,7 +25,7 @@ using Scalars = std::vector<Scalar>;
 
 /// Turns all of x into e^(x - shift); returns the sum.
 Scalar exp_below(Scalars& x, Scalar shift) {
-  const Stretch all{0, std::ssize(x)};
+  const Interval all{0, std::ssize(x)};
   Scalar sum = 0;
   simd::exp_below(Matrix::row_major(x.data(), 1, all.end), &all, &shift, &sum);
   return sum;
@@ -283,7 +283,7 @@ TEST_CASE("functions of rows: each row gets the bits that it gets alone") {
       Scalars sum = b, scaled = b, slopes = b, powers = a;
       Scalars means(rows), greatest(rows), totals(rows);
       auto matrix = [&](Scalars& x) { return Matrix{x.data(), rows, n, step, 1}; };
-      std::vector<Stretch> seen;
+      std::vector<Interval> seen;
       for (int64_t i = 0; i < rows; ++i) seen.push_back({i * n / 7, n - (4 - i) * n / 9});
       seen[3].end = seen[3].begin;
       simd::add_rows(p, dp, matrix(sum));

@@ -55,7 +55,8 @@ std::vector<BlocksConfig> causal_configs() {
 std::vector<BlocksConfig> two_way_configs() {
   std::vector<BlocksConfig> configs;
   for (const MixerConfig& mixer : small_mixers(longest))
-    if (sees_both_ways(mixer)) configs.push_back(blocks_config(directed(mixer, false, "test")));
+    if (sees_both_ways(mixer))
+      configs.push_back(blocks_config(with_direction(mixer, false, "test")));
   return configs;
 }
 
@@ -323,8 +324,8 @@ TEST_CASE("blocks: a saved and loaded state dict") {
     CAPTURE(name_of_config(config));
     RandomValues random(18);
     Blocks blocks = blocks_of(config, random);
-    Blocks loaded = loaded_model(state_dict(blocks), "file",
-                                 [&](Init values) { return Blocks(config, values); });
+    Blocks loaded =
+        loaded_model(state_dict(blocks), "file", [&](Init init) { return Blocks(config, init); });
     Tensor x = random.tensor({2, 3, vector_width});
     Sourced sourced(random);
     Context context = sourced.context();

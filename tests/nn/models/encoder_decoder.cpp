@@ -236,7 +236,7 @@ TEST_CASE("a model made to be loaded holds what the file has, and no more is mad
   config.n_encoder_layer = config.n_decoder_layer = config.n_head = 2;
   config.d_inner = 12;
   auto load = [](const EncoderDecoderConfig& from, const auto& weights) {
-    return loaded_model(weights, "file", [&](Init values) { return EncoderDecoder(from, values); });
+    return loaded_model(weights, "file", [&](Init init) { return EncoderDecoder(from, init); });
   };
   for (bool share : {false, true}) {
     config.share_embedding = config.tie_embedding = share;

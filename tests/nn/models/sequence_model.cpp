@@ -147,7 +147,7 @@ TEST_CASE("sequence model: one that sees ahead is refused, and names causal") {
       "causal true";
   for (const MixerConfig& mixer : small_mixers(8)) {
     CAPTURE(std::string(type_of(mixer)));
-    if (sees_both_ways(mixer)) CHECK(refused(directed(mixer, false, "test")) == reason);
+    if (sees_both_ways(mixer)) CHECK(refused(with_direction(mixer, false, "test")) == reason);
   }
   CHECK(refused(TransformerXLAttentionConfig{.sight = {.causal = false, .window = Window(4, 1)}}) ==
         reason);

@@ -16,7 +16,7 @@ namespace {
 struct Setting {
   LanguageModelConfig model;
   TrainerConfig training;
-  claims::AuxiliaryLossesConfig auxiliary{};
+  char_lm::AuxiliaryLossesConfig auxiliary{};
 };
 
 /// Models with and without memory, dropout, several batches a step and auxiliary losses.
@@ -58,7 +58,7 @@ Trained train_by_peers(const Setting& setting, int64_t peers, int64_t steps,
   return by_peers(peers, [&](ProcessGroup& peer) {
     LanguageModel model = new_model(setting);
     Random random{.seed = 2};
-    claims::AuxiliaryLosses auxiliary(setting.auxiliary, model.traits(), random);
+    char_lm::AuxiliaryLosses auxiliary(setting.auxiliary, model.traits(), random);
     Trainer trainer(model, text, validation, setting.training, peer, &auxiliary);
     return trained(model, trainer, steps, from);
   });
@@ -216,7 +216,7 @@ TEST_CASE("data parallel: what cannot be") {
   CHECK(refused(2, [&](ProcessGroup& peers) {
           LanguageModel model = new_model(setting);
           Random random;
-          claims::AuxiliaryLosses auxiliary(
+          char_lm::AuxiliaryLosses auxiliary(
               {.targets = 2, .extra_targets_weight = peers.rank() == 1 ? 0.25 : 0.5},
               model.traits(), random);
           Trainer(model, text, text, setting.training, peers, &auxiliary).check_peers();

@@ -12,13 +12,13 @@ using namespace shiftgrad::test;
 TEST_CASE("peers: shares follow each other and differ by a row at most") {
   for (int64_t size : {1, 2, 3, 4, 7})
     for (int64_t count = 0; count < 20; ++count) {
-      std::vector<Rows> shares(size);
+      std::vector<Interval> shares(size);
       ThreadsAsPeers::run(
           size, [&](ProcessGroup& peers) { shares[peers.rank()] = own_rows(peers, count); });
       int64_t next = 0;
-      for (const Rows& share : shares) {
+      for (const Interval& share : shares) {
         CHECK(share.begin == next);
-        CHECK((share.count() == count / size || share.count() == (count + size - 1) / size));
+        CHECK((share.size() == count / size || share.size() == (count + size - 1) / size));
         next = share.end;
       }
       CHECK(next == count);
@@ -81,7 +81,7 @@ TEST_CASE("peers: rows that are gathered are those of the whole") {
     Tensor whole = random.tensor(shape);
     for (int64_t size : {1, 2, 3, 5})
       ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
-        Rows own = own_rows(peers, shape[0]);
+        Interval own = own_rows(peers, shape[0]);
         Tensor gathered = gather_rows(peers, slice(whole, 0, own.begin, own.end));
         CHECK(gathered.shape() == whole.shape());
         CHECK(gathered.values() == whole.values());

@@ -8,9 +8,9 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 ForgettingAttention::ForgettingAttention(const ForgettingAttentionConfig& config, Width width,
-                                         Init values) {
-  build_from(config, width, true, values);
-  slope = constant_parameter({n_head}, 0, values);
+                                         Init init) {
+  build_from(config, width, true, init);
+  slope = constant_parameter({n_head}, 0, init);
 }
 
 RelativeAttention ForgettingAttention::equation(const Heads& heads, const Tensor&) const {

@@ -29,7 +29,7 @@ struct ForgettingAttention : Attention {
 
   /// Draws weights from N(0, 0.02²); biases and slopes start at 0. Throws when the config describes
   /// no valid layer.
-  ForgettingAttention(const ForgettingAttentionConfig& config, Width width, Init values);
+  ForgettingAttention(const ForgettingAttentionConfig& config, Width width, Init init);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

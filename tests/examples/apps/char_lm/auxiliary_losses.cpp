@@ -6,7 +6,7 @@
 #include "tests/support/models.h"
 #include "tests/support/refusal.h"
 
-using namespace claims;
+using namespace char_lm;
 using namespace shiftgrad;
 using namespace shiftgrad::test;
 

@@ -9,7 +9,7 @@
 
 #include "tests/support/refusal.h"
 
-using namespace common;
+using namespace apps;
 using nlohmann::json;
 
 namespace {

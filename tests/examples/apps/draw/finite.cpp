@@ -5,7 +5,7 @@
 #include "examples/apps/draw/fixed.h"
 #include "tests/support/refusal.h"
 
-using namespace common;
+using namespace apps;
 
 TEST_CASE("finite and fixed: a result is a number, or it is named") {
   CHECK(finite(-1.5, "the loss") == -1.5);

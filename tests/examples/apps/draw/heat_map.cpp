@@ -5,7 +5,7 @@
 
 #include "tests/support/refusal.h"
 
-using namespace common;
+using namespace apps;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "tests/support/refusal.h"
 
-using namespace common;
+using namespace apps;
 using nlohmann::json;
 
 namespace {

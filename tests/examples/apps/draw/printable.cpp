@@ -3,7 +3,7 @@
 #include "examples/apps/draw/utf8.h"
 #include "tests/support/refusal.h"
 
-using namespace common;
+using namespace apps;
 
 TEST_CASE("printable: text in any language stays as it is") {
   CHECK(printable("", 10).empty());

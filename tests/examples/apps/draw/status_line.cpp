@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace common;
+using namespace apps;
 
 namespace {
 

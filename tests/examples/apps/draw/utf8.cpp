@@ -4,7 +4,7 @@
 
 #include <vector>
 
-using namespace common;
+using namespace apps;
 
 TEST_CASE("byte order mark: is dropped at the start, once") {
   auto without = [](std::string text) {

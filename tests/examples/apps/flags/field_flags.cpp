@@ -38,14 +38,14 @@ struct BrushConfig {
   }
 };
 
-common::FieldFlags both() {
-  common::FieldFlags flags;
+apps::FieldFlags both() {
+  apps::FieldFlags flags;
   flags.add("pen", PenConfig(), {});
   flags.add("brush", BrushConfig(), {"wet"});
   return flags;
 }
 
-std::map<std::string, Field> fields_of(common::FieldFlags flags) {
+std::map<std::string, Field> fields_of(apps::FieldFlags flags) {
   std::map<std::string, Field> found;
   flags.visit([&](auto&, const Field& field) { found[field.name] = field; });
   return found;
@@ -67,7 +67,7 @@ TEST_CASE("field flags: fields of one name share a flag, and its help says what 
 }
 
 TEST_CASE("field flags: what is given goes into the config, and what is not leaves it") {
-  common::FieldFlags flags = both();
+  apps::FieldFlags flags = both();
   flags.visit([](auto& value, const Field& field) {
     if constexpr (std::is_same_v<decltype(value), std::optional<int64_t>&>)
       if (field.name == std::string("width")) value = 9;
@@ -88,7 +88,7 @@ TEST_CASE("field flags: what is given goes into the config, and what is not leav
 }
 
 TEST_CASE("field flags: a config becomes the flags that make it") {
-  common::FieldFlags flags = both();
+  apps::FieldFlags flags = both();
   flags.take_from(PenConfig{.width = 9, .color = Ink::red});
   flags.take_from(BrushConfig{.width = 4});
   PenConfig pen;

@@ -2,7 +2,7 @@
 
 #include "tests/support/refusal.h"
 
-using namespace common;
+using namespace apps;
 
 TEST_CASE("near name: the distance is the smallest number of edits") {
   CHECK(edit_distance("", "") == 0);
@@ -37,8 +37,7 @@ TEST_CASE("near name: a name of another program leads to the one that means it h
   CHECK(did_you_mean("rope", {"transformer", "labml"}) ==
         ", did you mean --model transformer --position rope?");
   CHECK(did_you_mean("--lr_min", flags) == ", did you mean --min_lr?");
-  CHECK(did_you_mean("--not_tied", {"--tie_embedding"}) ==
-        ", did you mean --tie_embedding false?");
+  CHECK(did_you_mean("--not_tied", {"--tie_embedding"}) == ", did you mean --tie_embedding false?");
   CHECK(did_you_mean("--same_length", {"--window"}) == "; --window gives every token as many keys");
   CHECK(did_you_mean("n_heads", {"n_head", "n_embd"}) == ", did you mean n_head?");
   CHECK(did_you_mean("attention", {"aft", "multi_head_attention"}) ==

@@ -6,7 +6,7 @@
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 
-using namespace common;
+using namespace apps;
 namespace fs = std::filesystem;
 
 TEST_CASE("make_run_folder: what it made goes again unless something is in it") {

@@ -8,7 +8,7 @@
 
 #include "examples/apps/draw/printable.h"
 
-using namespace common;
+using namespace apps;
 
 namespace {
 
@@ -38,14 +38,13 @@ TEST_CASE("shell_word: what a shell would read otherwise is quoted") {
 
 TEST_CASE("shell_word: a shell reads back any word") {
   for (std::string word :
-       {"plain", "", " ", "a  b", "'", "\"", "`id`", "$(id)", "$HOME", "*", "~", "!!", "a;b&c|d",
-        "#x", "\\n", "-x", "%s", "{a,b}", "=ls", "a\nb", "tab\t", "\x1B[2J", "g\xE9n", "-\xE9",
-        "%\xFF\\", "é\x01'"}) {
+       {"plain", "",     " ",     "a  b",    "'",      "\"",    "`id`",    "$(id)", "$HOME",
+        "*",     "~",    "!!",    "a;b&c|d", "#x",     "\\n",   "-x",      "%s",    "{a,b}",
+        "=ls",   "a\nb", "tab\t", "\x1B[2J", "g\xE9n", "-\xE9", "%\xFF\\", "é\x01'"}) {
     CAPTURE(word);
     CHECK(as_a_shell_reads(shell_word(word)) == '[' + word + ']');
     // What is shown on a terminal has neither controls nor broken characters.
-    if (word.find('\n') == word.npos)
-      CHECK(printable(shell_word(word)) == shell_word(word));
+    if (word.find('\n') == word.npos) CHECK(printable(shell_word(word)) == shell_word(word));
   }
   CHECK(as_a_shell_reads(shell_word("ends\n")) == "[ends\n]");
 }

@@ -14,18 +14,17 @@ namespace shiftgrad {
 /// Elements that an object reads for as long as it lives. They are a view of the caller's, which
 /// have to outlive the object, or the object's own, where the caller's would end at once.
 ///
-///     Kept<int32_t> viewed = text;                  // sees text
-///     Kept<int32_t> owned = byte_tokens("To be");   // keeps the tokens
+///     ViewOrOwned<int32_t> viewed = text;                 // sees text
+///     ViewOrOwned<int32_t> owned = byte_tokens("To be");   // keeps the tokens
 template <class T>
-class Kept {
+class ViewOrOwned {
  public:
-  Kept() = default;
+  ViewOrOwned() = default;
   /// Views a range that outlives this, or keeps one that would not.
   template <class Range>
   requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
       std::same_as<std::ranges::range_value_t<Range>, T> &&
-      (!std::same_as<std::remove_cvref_t<Range>, Kept>)
-  Kept(Range&& range) {
+      (!std::same_as<std::remove_cvref_t<Range>, ViewOrOwned>)ViewOrOwned(Range&& range) {
     if constexpr (std::ranges::borrowed_range<Range>) {
       view_ = std::span<const T>(std::ranges::data(range), std::ranges::size(range));
     } else {
@@ -37,12 +36,14 @@ class Kept {
   }
 
   /// These elements, or others if there are none.
-  const Kept& or_else(const Kept& others) const { return view_.empty() ? others : *this; }
+  const ViewOrOwned& or_else(const ViewOrOwned& others) const {
+    return view_.empty() ? others : *this;
+  }
   /// The elements.
   std::span<const T> view() const { return view_; }
   /// The elements begin … end-1, which it has, kept as long as these are.
-  Kept part(int64_t begin, int64_t end) const {
-    Kept result = *this;
+  ViewOrOwned part(int64_t begin, int64_t end) const {
+    ViewOrOwned result = *this;
     result.view_ = view_.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
     return result;
   }

@@ -1,6 +1,6 @@
 // Which elements of a buffer a layout has, and what two of them have in common.
 
-#include "core/stretch.h"
+#include "core/interval.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,8 +10,8 @@
 
 namespace shiftgrad {
 
-void add_stretch(std::vector<Stretch>& list, Stretch part) {
-  std::erase_if(list, [&](const Stretch& known) {
+void add_interval(std::vector<Interval>& list, Interval part) {
+  std::erase_if(list, [&](const Interval& known) {
     if (known.end < part.begin || part.end < known.begin) return false;
     part = {std::min(known.begin, part.begin), std::max(known.end, part.end)};
     return true;
@@ -19,9 +19,9 @@ void add_stretch(std::vector<Stretch>& list, Stretch part) {
   list.push_back(part);
 }
 
-void remove_stretch(std::vector<Stretch>& list, const Stretch& part) {
-  std::vector<Stretch> rest;
-  for (const Stretch& known : list) {
+void remove_interval(std::vector<Interval>& list, const Interval& part) {
+  std::vector<Interval> rest;
+  for (const Interval& known : list) {
     if (known.begin < part.begin) rest.push_back({known.begin, std::min(known.end, part.begin)});
     if (part.end < known.end) rest.push_back({std::max(known.begin, part.end), known.end});
   }
@@ -47,8 +47,8 @@ bool nests(const Layout& layout) {
   return true;
 }
 
-/// Whether a layout has all of its own stretch, and with it the first or last element of another.
-bool fills(const Layout& layout, const Stretch& own, const Stretch& other) {
+/// Whether a layout has all of its own interval, and with it the first or last element of another.
+bool fills(const Layout& layout, const Interval& own, const Interval& other) {
   auto holds = [&](int64_t position) { return own.begin <= position && position < own.end; };
   return layout.count() == own.size() && !layout.is_broadcast() &&
          (holds(other.begin) || holds(other.end - 1));
@@ -56,8 +56,8 @@ bool fills(const Layout& layout, const Stretch& own, const Stretch& other) {
 
 }  // namespace
 
-std::optional<Stretch> Layout::stretch() const {
-  Stretch all{offset, offset};
+std::optional<Interval> Layout::interval() const {
+  Interval all{offset, offset};
   if (count() == 0) return all;
   bool known = !__builtin_add_overflow(offset, 1, &all.end);
   for (int axis = 0; axis < rank(); ++axis) {
@@ -70,12 +70,12 @@ std::optional<Stretch> Layout::stretch() const {
 }
 
 bool Layout::fits(int64_t size) const {
-  std::optional<Stretch> all = stretch();
+  std::optional<Interval> all = interval();
   return all && (all->begin == all->end || (all->begin >= 0 && all->end <= size));
 }
 
 bool Layout::intersects(const Layout& other) const {
-  std::optional<Stretch> mine = stretch(), others = other.stretch();
+  std::optional<Interval> mine = interval(), others = other.interval();
   if (!mine || !others || !mine->intersects(*others)) return false;
   if (fills(*this, *mine, *others) || fills(other, *others, *mine)) return true;
   std::vector<bool> reached(static_cast<size_t>(mine->size()));

@@ -10,7 +10,9 @@ using namespace shiftgrad;
 
 namespace {
 
-bool sees(const Kept<int32_t>& kept, const int32_t* data) { return kept.view().data() == data; }
+bool sees(const ViewOrOwned<int32_t>& kept, const int32_t* data) {
+  return kept.view().data() == data;
+}
 
 }  // namespace
 
@@ -28,16 +30,16 @@ TEST_CASE("kept: what the caller has is seen where it is") {
 TEST_CASE("kept: what would end at once is kept, by copies too") {
   std::vector<int32_t> numbers = {1, 2, 3};
   const int32_t* place = numbers.data();
-  Kept<int32_t> kept = std::move(numbers), copy = kept;
+  ViewOrOwned<int32_t> kept = std::move(numbers), copy = kept;
   numbers = {9, 9, 9};
   CHECK(sees(kept, place));
   kept = std::array<int32_t, 2>{4, 5};
   CHECK(std::vector(kept.view().begin(), kept.view().end()) == std::vector{4, 5});
   CHECK(std::vector(copy.view().begin(), copy.view().end()) == std::vector{1, 2, 3});
   using Constant = const std::vector<int32_t>;
-  Kept<int32_t> of_constant = Constant{6, 7};
+  ViewOrOwned<int32_t> of_constant = Constant{6, 7};
   CHECK(std::vector(of_constant.view().begin(), of_constant.view().end()) == std::vector{6, 7});
-  CHECK(Kept<int32_t>().view().empty());
+  CHECK(ViewOrOwned<int32_t>().view().empty());
 }
 
 TEST_CASE("kept text: tokens of any width, a view or its own") {
