@@ -29,8 +29,8 @@ Tensor relative_attention(const RelativeAttention& attention) {
   for (Tensor* x : parts) *x = with_dense_rows(*x);
   const std::vector<const Tensor*> inputs(parts.begin(), parts.end());
   AttentionProblem problem{a};
-  Tensor by_token = Tensor::empty({problem.B, problem.T, problem.H, problem.D});
-  Tensor y = transpose(by_token, 1, 2);  // [B, H, T, D]
+  Tensor by_token = Tensor::empty({problem.B, problem.T, problem.H, problem.E});
+  Tensor y = transpose(by_token, 1, 2);  // [B, H, T, E]
   if (y.count() == 0) {
     record(y, inputs, [](const Tensor&) {});
     return y;

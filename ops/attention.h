@@ -28,8 +28,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// The terms of the equation. T queries stand behind K - T earlier keys.
 struct RelativeAttention {
   Tensor query{};  ///< q_i [B, H, T, D]
-  Tensor key{};    ///< k_j [B, H, K, D]
-  Tensor value{};  ///< v_j [B, H, K, D]
+  /// k_j [B, G, K, D], where G divides H: head h reads group h / (H / G). With G = H each head has
+  /// keys of its own (grouped queries, Ainslie et al. 2023; G = 1 is multi-query attention, Shazeer
+  /// 2019).
+  Tensor key{};
+  Tensor value{};  ///< v_j [B, G, K, E]; E may differ from D
 
   Tensor content_bias{};   ///< [H, D]
   Tensor position_bias{};  ///< [H, D], where position_rows or clipped_keys is defined
@@ -46,10 +49,11 @@ struct RelativeAttention {
   /// rounded to.
   Tensor key_scores{};
 
-  /// clipped_keys and clipped_values [2m + 1, H or 1, D]: row c is for the clipped distance c.
+  /// clipped_keys [2m + 1, H or 1, D] and clipped_values [2m + 1, H or 1, E]: row c is for the
+  /// clipped distance c.
   /// With m = 0 all keys share one row: clipped_values is then a bias on the values.
   Tensor clipped_keys{};
-  /// b_c, of the same shape.
+  /// b_c.
   Tensor clipped_values{};
 
   /// 1 unless set; a layer's is 1/√D unless its equation sets another (nn/attention.h).
@@ -65,15 +69,15 @@ struct RelativeAttention {
   DropoutPattern dropout{};
 };
 
-/// Computes y [B, H, T, D] by tiles of queries and keys. There is no [B, H, T, K] tensor where K is
+/// Computes y [B, H, T, E] by tiles of queries and keys. There is no [B, H, T, K] tensor where K is
 /// large, and memory is linear in T and K. A hidden key has the probability 0 whatever its score,
 /// and so has one with a score of -inf; a query that sees no other gives 0 and no gradient. Results
 /// have the same bits on any number of threads. They depend neither on other members of the batch
 /// nor on what hidden tokens hold, also where that is NaN or infinite: a pair with a probability of
 /// 0 takes no part in any sum, and a row of dy that is 0 passes no gradient on. y lies in memory as
-/// [B, T, H, D], so that merging the heads is a view. Time O(B H T K D), less what no query of a
-/// tile sees. Throws when shapes do not fit together. PyTorch: scaled_dot_product_attention, when
-/// the biases, position_rows, position_scores, key_scores, sink and the clipped tables are
+/// [B, T, H, E], so that merging the heads is a view. Time O(B H T K (D + E)), less what no query
+/// of a tile sees. Throws when shapes do not fit together. PyTorch: scaled_dot_product_attention,
+/// when the biases, position_rows, position_scores, key_scores, sink and the clipped tables are
 /// undefined.
 Tensor relative_attention(const RelativeAttention& attention);
 

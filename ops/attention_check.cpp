@@ -18,6 +18,11 @@ void check_table(const char* name, const Tensor& table, const char* rows, int64_
           " or 1, ", D, "]");
 }
 
+/// Whether so many heads can be in so many groups of one size.
+bool are_groups(int64_t groups, int64_t heads) {
+  return groups == heads || (groups > 0 && heads % groups == 0);
+}
+
 void check_bias(const char* name, const Tensor& bias, int64_t H, int64_t D) {
   require(!bias.defined() || bias.shape() == Dims{H, D}, "relative_attention: ", name, " ",
           bias.shape(), ", expected ", Dims{H, D});
@@ -41,17 +46,21 @@ void check_clipped(const char* name, const Tensor& table) {
 void check_attention(const RelativeAttention& a) {
   require_defined("relative_attention", "query", a.query, "key", a.key, "value", a.value);
   const Tensor &q = a.query, &k = a.key, &v = a.value;
-  bool fits = q.rank() == 4 && k.rank() == 4 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
-              q.size(1) == k.size(1) && q.size(3) == k.size(3);
-  require(fits, "relative_attention: query ", q.shape(), ", key ", k.shape(), ", value ", v.shape(),
-          ": expected [B, H, T, D], and [B, H, K, D] twice");
-  int64_t H = q.size(1), T = q.size(2), K = k.size(2), D = q.size(3);
+  auto fits = [&](const Tensor& x) {
+    return x.rank() == 4 && x.size(0) == q.size(0) && x.size(1) == k.size(1) &&
+           x.size(2) == k.size(2);
+  };
+  require(q.rank() == 4 && k.rank() == 4 && fits(k) && fits(v) && q.size(3) == k.size(3) &&
+              are_groups(k.size(1), q.size(1)),
+          "relative_attention: query ", q.shape(), ", key ", k.shape(), ", value ", v.shape(),
+          ": expected [B, H, T, D], [B, G, K, D] and [B, G, K, E], where G divides H");
+  int64_t H = q.size(1), T = q.size(2), K = k.size(2), D = q.size(3), E = v.size(3);
   check_bias("content_bias", a.content_bias, H, D);
   check_bias("position_bias", a.position_bias, H, D);
   check_table("position_rows", a.position_rows, "n", H, D);
   check_table("position_queries", a.position_queries, "n", H, D);
   check_table("clipped_keys", a.clipped_keys, "2m+1", H, D);
-  check_table("clipped_values", a.clipped_values, "2m+1", H, D);
+  check_table("clipped_values", a.clipped_values, "2m+1", H, E);
   check_clipped("clipped_keys", a.clipped_keys);
   check_clipped("clipped_values", a.clipped_values);
   const Tensor& s = a.position_scores;

@@ -15,6 +15,14 @@ namespace {
 /// Returns a table [n, H or 1, D] as [H or 1, n, D].
 Tensor by_head(const Tensor& table) { return transpose(table, 0, 1); }
 
+/// Returns x [B, G, K, D] with the rows of its group for each of H heads.
+Tensor by_group(const Tensor& x, int64_t H) {
+  const Dims& shape = x.shape();
+  if (shape[1] == H) return x;
+  Tensor repeated = expand(unsqueeze(x, 2), {shape[0], shape[1], H / shape[1], shape[2], shape[3]});
+  return reshape(repeated, {shape[0], H, shape[2], shape[3]});
+}
+
 /// Returns query_i·(position_rows[δ] + clipped_keys[c]) [B, H, T, K], undefined without both.
 Tensor by_distance(const Tensor& query, const RelativeAttention& attention) {
   const Tensor &r = attention.position_rows, &a = attention.clipped_keys;
@@ -27,8 +35,9 @@ Tensor by_distance(const Tensor& query, const RelativeAttention& attention) {
 
 /// Returns the terms of the equation, before the factor.
 std::vector<ScoreTerm> terms_of(const RelativeAttention& attention) {
-  const Tensor &q = attention.query, &k = attention.key;
-  int64_t H = q.size(1), T = q.size(2), D = q.size(3), K = k.size(2);
+  const Tensor& q = attention.query;
+  int64_t H = q.size(1), T = q.size(2), D = q.size(3), K = attention.key.size(2);
+  const Tensor k = by_group(attention.key, H);
   std::vector<ScoreTerm> terms = {{"content_content", matmul(q, transpose(k))}};  // q_i·k_j
   auto add = [&](const char* name, const Tensor& scores) {
     if (scores.defined()) terms.push_back({name, scores});
@@ -60,12 +69,12 @@ Tensor attention_probabilities(const RelativeAttention& attention, const TermEdi
 
 Tensor composed_attention(const RelativeAttention& attention, const ProbabilityRecorder& recorder,
                           const TermEditor& editor) {
-  const Tensor &v = attention.value, &b = attention.clipped_values;
+  const Tensor& b = attention.clipped_values;
   Tensor p = attention_probabilities(attention, editor);
   if (recorder) recorder(p);
   p = dropout(p, attention.dropout);
-  Tensor y = weighted_sum(p, v);  // Σ_j p_ij v_j [B, H, T, D]
-  if (b.defined())                // Σ_j p_ij clipped_values[c]
+  Tensor y = weighted_sum(p, by_group(attention.value, p.size(1)));  // Σ_j p_ij v_j [B, H, T, E]
+  if (b.defined())                                                   // Σ_j p_ij clipped_values[c]
     y = y + weighted_sum(bucket_by_distance(p, b.size(0) / 2), unsqueeze(by_head(b), 0));
   return y;
 }

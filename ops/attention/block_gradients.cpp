@@ -17,7 +17,7 @@ void BlockGradients::begin(const Tensor& dy) {
   for (int64_t i = 0; i < block.rows; ++i) {
     SoftmaxRow& row = rows[i] = {saved[2 * i], saved[2 * i + 1]};
     // By selecting, a row of dy that is 0 passes nothing on: as if its query saw no key.
-    if (zeros == Zeros::select && is_zero(&dy_rows.at(i, 0), scratch.D)) row = {};
+    if (zeros == Zeros::select && is_zero(&dy_rows.at(i, 0), scratch.E)) row = {};
     inverse_totals[i] = 1 / row.total;
   }
   simd::scale_rows(inverse_totals.data(), dy_rows, scaled);
@@ -112,7 +112,7 @@ void BlockGradients::score_gradients(const AttentionTile& tile, const Matrix& e,
   fetch_rows(e.rows_from(first, count));
   // dp_ij = dy_i·(v_j + clipped_values[c]) / total_i
   tile_product(1, scaled_left.rows_from(first, count),
-               factors.values.of(block).block(0, scratch.D, tile.key_begin, tile.keys),
+               factors.values.of(block).block(0, scratch.E, tile.key_begin, tile.keys),
                a.clipped_values.defined() ? 1 : 0, rows_of_ds, {}, tile.visible.rows_from(first));
   if (a.dropout.rate > 0) drop_rows(tile, first, count, e, dropped, ds);
   if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on

@@ -46,13 +46,14 @@ struct BackwardFactors {
 struct BackwardScratch : AttentionScratch {
   /// pᵀ and dsᵀ, as left factors.
   Buffer probability_panels{panels.count()}, gradient_panels{panels.count()};
-  /// dy_i / total_i [rows, D], and that as a left factor.
-  Buffer scaled{rows * D}, scaled_panels{content_panels.count()};
+  /// dy_i / total_i [rows, E], and that as a left factor.
+  Buffer scaled{rows * E}, scaled_panels{packs ? left_panel_count(rows, E) : 0};
   /// dq_i [rows, D], from each product.
   Buffer content_slope{rows * D}, position_slope{rows * D};
   /// dy_i / total_i and the queries as right factors.
-  Buffer scaled_factor{packs ? right_panel_count(rows, D) : 0};
-  Buffer content_factor{scaled_factor.count()}, position_factor{scaled_factor.count()};
+  Buffer scaled_factor{packs ? right_panel_count(rows, E) : 0};
+  Buffer content_factor{packs ? right_panel_count(rows, D) : 0};
+  Buffer position_factor{content_factor.count()};
   /// [rows, 2m + 1]
   Buffer clipped_gradients{clipped_sums.count()}, clipped_slopes{clipped_scores.count()};
 
@@ -75,8 +76,8 @@ struct BlockGradients {
   BlockQueries queries{block, record.exponentials.defined() ? nullptr : &factors.scores, scratch};
   std::array<SoftmaxRow, AttentionProblem::most_rows> rows = {};
   std::array<Scalar, AttentionProblem::most_rows> means = {};  // dy_i·y_i / total_i
+  Matrix scaled = block.rows_in(scratch.scaled, scratch.E);    // [rows, E]
   /// [rows, D]
-  Matrix scaled = block.rows_in(scratch.scaled, scratch.D);
   Matrix dq = gradients.query.wanted() ? gradients.query.of(task).rows_from(block.first, block.rows)
                                        : block.rows_in(scratch.content_slope, scratch.D);
   Matrix dq_position = block.rows_in(scratch.position_slope, scratch.D);

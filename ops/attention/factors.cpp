@@ -12,16 +12,16 @@ Tensor table_by_head(const Tensor& table) {
 HeadFactors::HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs)
     : x_(x), side_(side) {
   if (!x.defined()) return;
-  batches_ = x.size(0), heads_ = x.size(1);
-  matrices_.reserve(static_cast<size_t>(batches_ * heads_));
-  for (int64_t n = 0; n < batches_ * heads_; ++n) matrices_.emplace_back(factor(n), false);
-  packed_by_task_ = packs && problem.tasks_are_heads() && batches_ > 1;
+  batches_ = x.size(0), groups_ = x.size(1);
+  matrices_.reserve(static_cast<size_t>(batches_ * groups_));
+  for (int64_t n = 0; n < batches_ * groups_; ++n) matrices_.emplace_back(factor(n), false);
+  packed_by_task_ = packs && problem.tasks_are_heads() && batches_ > 1 && groups_ == problem.H;
   if (packs && !packed_by_task_)
-    parallel_for(batches_ * heads_, [&](int64_t n) { matrices_[n] = {factor(n), true}; });
+    parallel_for(batches_ * groups_, [&](int64_t n) { matrices_[n] = {factor(n), true}; });
 }
 
-ConstMatrix HeadFactors::factor(int64_t head) const {
-  ConstMatrix rows = rows_of_head(x_, head / heads_, head % heads_);
+ConstMatrix HeadFactors::factor(int64_t n) const {
+  ConstMatrix rows = rows_of_head(x_, n / groups_, n % groups_);
   return side_ == Side::rows ? rows : rows.transposed();
 }
 
@@ -30,7 +30,8 @@ void HeadFactors::set_packed(int64_t head, bool packs) {
 }
 
 Factor HeadFactors::of(const AttentionBlock& block) const {
-  return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].in_one();
+  const int64_t b = batches_ == 1 ? 0 : block.b;
+  return matrices_[b * groups_ + block.problem.group(block.h, groups_)].in_one();
 }
 
 void weighted_product(Zeros zeros, const Factor& a, const Factor& b, Scalar beta, const Matrix& c,

@@ -23,8 +23,9 @@ class HeadFactors {
  public:
   enum class Side { rows, transposed };
 
-  /// Takes a tensor [B or 1, H or 1, rows, D]. An undefined one has no factors. What batch members
-  /// share is packed at once, and so is all where a task is less than a head.
+  /// Takes a tensor [B or 1, G, rows, columns] of G groups of heads. An undefined one has no
+  /// factors. What batch members or heads share is packed at once, and so is all where a task is
+  /// less than a head.
   HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs);
 
   Factor of(const AttentionBlock& block) const;
@@ -32,11 +33,11 @@ class HeadFactors {
   void set_packed(int64_t head, bool packs);
 
  private:
-  ConstMatrix factor(int64_t head) const;
+  ConstMatrix factor(int64_t n) const;
 
   Tensor x_;
   Side side_;
-  int64_t batches_ = 0, heads_ = 0;  // 1 where all share one
+  int64_t batches_ = 0, groups_ = 0;  // 1 where all share one
   bool packed_by_task_ = false;
   std::vector<Packed> matrices_{};
 };

@@ -23,7 +23,7 @@ struct ForwardBlock {
   const AttentionBlock& block;
   const AttentionScratch& scratch;
   Zeros zeros;
-  Matrix y;  // [rows, D]
+  Matrix y;  // [rows, E]
   const RelativeAttention& a = block.problem.a;
   Matrix by_clipped =
       block.rows_in(scratch.clipped_sums, row_count(a.clipped_values));  // [rows, 2m + 1]
@@ -58,7 +58,7 @@ struct ForwardBlock {
       if (a.dropout.rate > 0) drop_rows(tile, first, count, e, e, {});
       left = scratch.left_part(e, false, first, count, scratch.panels);
     });
-    weighted_product(zeros, left, values.block(tile.key_begin, tile.keys, 0, scratch.D), tile.kept,
+    weighted_product(zeros, left, values.block(tile.key_begin, tile.keys, 0, scratch.E), tile.kept,
                      y, tile.visible);
     if (a.clipped_values.defined()) sum_clipped(e, tile, by_clipped);
   }

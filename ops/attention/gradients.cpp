@@ -10,15 +10,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// Whether the task of each head can add to the gradient of x itself, since no other task adds to
-/// the same elements: a head's rows are of one task, and none of the `others` shares any.
+/// the same elements: a head's rows are of one task, and no other head nor input shares any.
 bool adds_in_place(const Tensor& x, std::initializer_list<const Tensor*> others,
                    const AttentionProblem& problem) {
   const Layout& layout = x.layout();
   auto is_apart = [&](const Tensor* other) {
     return !x.shares_storage(*other) || layout.surely_disjoint(other->layout());
   };
-  return problem.strips() == 1 && layout.strides[-1] == 1 && !layout.is_broadcast() &&
-         std::ranges::all_of(others, is_apart);
+  return problem.strips() == 1 && x.size(1) == problem.H && layout.strides[-1] == 1 &&
+         !layout.is_broadcast() && std::ranges::all_of(others, is_apart);
 }
 
 /// Returns x with an axis of size 1 before this one, or an undefined tensor as it is.
@@ -37,9 +37,10 @@ TaskGradient::TaskGradient(const Tensor& input, const AttentionProblem& problem,
     : parts_(parts) {
   if (!input.requires_gradient()) return;
   int64_t strips = parts == Parts::sums ? problem.strips() : 1;
-  Dims shape{strips, problem.B, problem.H, input.size(-2), input.size(-1)};
-  input_ = expand(input, shape);
-  if (open) open_ = {expand(open.target, shape), open.beta};
+  const int64_t groups = input.size(-3), heads = problem.H / groups, axis = input.rank() - 2;
+  const Dims shape{strips, problem.B, groups, heads, input.size(-2), input.size(-1)};
+  input_ = expand(unsqueeze(input, axis), shape);
+  if (open) open_ = {expand(unsqueeze(open.target, axis), shape), open.beta};
   if (!in_place)
     sums_ = Tensor::empty(shape);
   else if (open_.beta != 0)
@@ -48,16 +49,16 @@ TaskGradient::TaskGradient(const Tensor& input, const AttentionProblem& problem,
 
 Matrix TaskGradient::target(int64_t task) const {
   const auto& [shape, strides, offset] = open_.target.layout();
-  const int64_t b = task / shape[2], h = task % shape[2];
-  return {open_.target.mutable_data() + b * strides[1] + h * strides[2], shape[3], shape[4],
-          strides[3], 1};
+  const int64_t b = task / shape[2], h = task % shape[2];  // each head is a group
+  return {open_.target.mutable_data() + b * strides[1] + h * strides[2], shape[4], shape[5],
+          strides[4], 1};
 }
 
 Matrix TaskGradient::of(int64_t task) const {
   if (!wanted()) return {};
   if (!sums_.defined() && own_.empty()) return target(task);
   int64_t rows = input_.size(-2), columns = input_.size(-1);
-  if (parts_ == Parts::rows) task %= input_.size(1) * input_.size(2);
+  if (parts_ == Parts::rows) task %= input_.size(1) * input_.size(2) * input_.size(3);
   Scalar* data = sums_.defined() ? sums_.mutable_data() + task * rows * columns : own_[task].data();
   return Matrix::row_major(data, rows, columns);
 }

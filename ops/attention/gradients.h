@@ -15,9 +15,9 @@ class TaskGradient {
   /// What a task's matrix holds: sums over the task's queries, or the rows of these queries alone.
   enum class Parts { sums, rows };
 
-  /// Sets up the gradient of `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; an
-  /// undefined input has none. Its gradient may be open already. `in_place` is whether tasks add to
-  /// it themselves.
+  /// Sets up the gradient of `input` [B or 1, G, rows, columns] of G groups of heads, where B may
+  /// be missing; an undefined input has none. Its gradient may be open already. `in_place` is
+  /// whether tasks add to it themselves.
   TaskGradient(const Tensor& input, const AttentionProblem& problem, const OpenGradient& open = {},
                bool in_place = false, Parts parts = Parts::sums);
 
@@ -38,7 +38,7 @@ class TaskGradient {
   /// Returns a task's part of a gradient in place. It is the task's matrix if nothing was there.
   Matrix target(int64_t task) const;
 
-  Tensor input_{};             // [strips or 1, B, H, rows, columns], as the next two are
+  Tensor input_{};             // [strips or 1, B, G, H / G, rows, columns], as the next two are
   OpenGradient open_{};        // of the input, if it is open
   Tensor sums_{};              // where tasks do not add to the gradient themselves
   std::vector<Buffer> own_{};  // where they add to what was there: for each head, while it runs

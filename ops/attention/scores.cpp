@@ -128,8 +128,9 @@ TileScores::TileScores(const AttentionTile& its_tile, const ScoreFactors& factor
   if (a.clipped_keys.defined()) add_clipped(queries.clipped_scores, tile, by_key);
   if (a.position_queries.defined())  // k_j·position_queries[δ]
     for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
+      const int64_t group = tile.problem.group(tile.h, a.key.size(1));
       ConstMatrix k =
-          rows_of_head(a.key, tile.b, tile.h).rows_from(tile.key_begin + part.begin, part.keys);
+          rows_of_head(a.key, tile.b, group).rows_from(tile.key_begin + part.begin, part.keys);
       tile_product(*a.factor, scratch.left(k, scratch.panels),
                    factors.position_queries.of(tile).block(0, scratch.D, part.table_begin,
                                                            part.by_distance.columns),

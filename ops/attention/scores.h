@@ -51,7 +51,7 @@ struct AttentionScratch {
 
   const AttentionProblem& problem;
   bool packs = problem.packs();
-  int64_t D = problem.D, rows = problem.block_rows();
+  int64_t D = problem.D, E = problem.E, rows = problem.block_rows();
   int64_t keys = std::min(problem.tile_keys(), problem.K);
   /// [rows, rows + keys]
   Buffer scores{rows * (score_step(rows, keys) + 1) + 1}, gradients{scores.count()};

@@ -48,7 +48,7 @@ int64_t AttentionProblem::strips() const {
 }
 
 int64_t AttentionProblem::grain(int64_t blocks_of_a_task) const {
-  int64_t numbers = std::max<int64_t>(2 * blocks_of_a_task * K * D, 1);
+  int64_t numbers = std::max<int64_t>(blocks_of_a_task * K * (D + E), 1);
   int64_t products = numbers * block_rows();
   return std::min(divide_up(static_cast<int64_t>(worthwhile_products), products),
                   divide_up(worthwhile_numbers / 2, numbers));
@@ -139,8 +139,7 @@ void fetch_rows(const ConstMatrix& x) {
 
 ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
   const Dims& strides = x.layout().strides;
-  int64_t offset = (x.size(0) == 1 ? 0 : b * strides[0]) + (x.size(1) == 1 ? 0 : h * strides[1]);
-  return {x.data() + offset, x.size(2), x.size(3), strides[2], strides[3]};
+  return {x.data() + b * strides[0] + h * strides[1], x.size(2), x.size(3), strides[2], strides[3]};
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

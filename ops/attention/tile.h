@@ -40,7 +40,7 @@ struct AttentionProblem {
 
   const RelativeAttention& a;
   int64_t B = a.query.size(0), H = a.query.size(1), T = a.query.size(2), D = a.query.size(3);
-  int64_t K = a.key.size(2);
+  int64_t K = a.key.size(2), E = a.value.size(3);
   /// The keys that each query sees as the causal rule, the window and chunks have it.
   CachedVector<Interval> seen = ranges();
 
@@ -65,6 +65,8 @@ struct AttentionProblem {
   /// Whether a task has all blocks of a head: where there are heads enough for the threads, its
   /// keys and values are packed when it begins, and stay in the second cache.
   bool tasks_are_heads() const { return B * H >= 16; }
+  /// The one of `groups` groups that head h is in.
+  int64_t group(int64_t h, int64_t groups) const { return h / (H / groups); }
 
  private:
   CachedVector<Interval> ranges() const;
@@ -87,7 +89,7 @@ struct AttentionBlock {
     const Tensor& sinks = problem.a.sink;
     return sinks.data()[h * sinks.layout().strides[0]];
   }
-  /// The rows of these queries in a tensor [B, H, T, D].
+  /// The rows of these queries in a tensor [B, H, T, D] or [B, H, T, E].
   ConstMatrix queries(const Tensor& x) const;
   /// A matrix in a buffer, with a row for each query.
   Matrix rows_in(const Buffer& buffer, int64_t columns) const {
@@ -157,7 +159,7 @@ void for_near_rows(const AttentionTile& tile, Body body) {
 /// Asks for dense rows while something else is computed, so that what needs them next waits less.
 void fetch_rows(const ConstMatrix& x);
 
-/// Returns the rows of head h of batch member b of a tensor [B or 1, H or 1, rows, D].
+/// Returns the rows of head h of batch member b of a tensor [B, H, rows, columns].
 ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

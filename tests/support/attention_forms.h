@@ -40,6 +40,22 @@ inline std::vector<AttentionForm> small_forms() {
   forms.push_back({.name = "shared tables", .terms = "rpabg", .shared_tables = true});
   forms.push_back({.name = "one clipped row", .terms = "ab", .clip = 0, .visibility = causal});
   forms.push_back({.name = "wide clip", .terms = "ab", .clip = 4, .visibility = causal});
+  for (const char* terms : {"", "rpg", "uvrpsabgz"}) {
+    forms.push_back({.name = text("grouped ", terms), .terms = terms, .H = 4, .groups = 2});
+    forms.push_back({.name = text("one group ", terms),
+                     .terms = terms,
+                     .K = 5,
+                     .groups = 1,
+                     .visibility = causal});
+    forms.push_back({.name = text("wider values ", terms), .terms = terms, .value_size = 3});
+  }
+  forms.push_back({.name = "narrower values of groups, dropout",
+                   .terms = "uvrpsabgz",
+                   .H = 4,
+                   .groups = 2,
+                   .value_size = 1,
+                   .visibility = causal,
+                   .dropout = 0.4});
   forms.push_back({.name = "dropout", .terms = "uvrpsabgz", .visibility = causal, .dropout = 0.4});
   return forms;
 }
@@ -108,6 +124,18 @@ inline std::vector<AttentionForm> long_forms() {
                      .visibility = visibility,
                      .dropout = dropout});
   };
+  for (int64_t groups : {1, 2, 8})  // of as many heads as make a task of each, too
+    for (bool past_only : {true, false})
+      forms.push_back({.name = text(groups, " groups", past_only ? ", causal" : ", both ways"),
+                       .terms = "uvrpsabgz",
+                       .H = 8,
+                       .T = 30,
+                       .K = 60,
+                       .D = 5,
+                       .clip = 3,
+                       .groups = groups,
+                       .value_size = past_only ? 5 : 9,
+                       .visibility = {past_only, {}, {}, {}}});
   form("window", 150, 190, {{true, 33}}, 0);
   form("narrow window", 200, 200, {{true, 2}}, 0);
   form("window both ways", 150, 190, {{false, 40}}, 0);
@@ -182,7 +210,7 @@ inline std::vector<Numbers> oracle_results(const AttentionForm& form,
 }
 
 inline Tensor random_cotangent(const AttentionForm& form) {
-  return RandomValues(2).tensor({form.B, form.H, form.T, form.D});
+  return RandomValues(2).tensor({form.B, form.H, form.T, form.E()});
 }
 
 /// The formulas' results for these two, which are computed once: they take as long as all else.

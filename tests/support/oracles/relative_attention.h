@@ -22,12 +22,18 @@ struct AttentionForm {
   std::string terms{};
   int64_t B = 2, H = 2, T = 3, K = 3, D = 2;
   int64_t clip = 1;
+  int64_t groups = 0;          // of heads that share keys and values; 0 where each has its own
+  int64_t value_size = 0;      // 0 for D
   bool shared_tables = false;  // by the heads
   Visibility visibility{};
   double dropout = 0;
   Scalar factor = Scalar{0.5};
 
   bool has(char term) const { return terms.find(term) != std::string::npos; }
+  /// The sizes G and E of key [B, G, K, D] and value [B, G, K, E], and the group of a head.
+  int64_t G() const { return groups ? groups : H; }
+  int64_t E() const { return value_size ? value_size : D; }
+  int64_t group(int64_t h) const { return h / (H / G()); }
   int64_t distances() const {
     return visibility.sight.causal ? K : K + std::max<int64_t>(T - 1, 0);
   }
@@ -41,10 +47,10 @@ struct AttentionForm {
                                      {'p', {distances(), heads, D}},
                                      {'s', {distances(), H}},
                                      {'a', {2 * clip + 1, heads, D}},
-                                     {'b', {2 * clip + 1, heads, D}},
+                                     {'b', {2 * clip + 1, heads, E()}},
                                      {'g', {B, heads, K}},
                                      {'z', {H}}};
-    std::vector<Dims> result = {{B, H, T, D}, {B, H, K, D}, {B, H, K, D}};
+    std::vector<Dims> result = {{B, H, T, D}, {B, G(), K, D}, {B, G(), K, E()}};
     for (char term : all_terms)
       if (has(term)) result.push_back(optional[term]);
     return result;
@@ -72,7 +78,7 @@ struct AttentionForm {
 class AttentionOracle {
  public:
   AttentionOracle(const AttentionForm& form, const std::vector<Numbers>& inputs)
-      : y({form.B, form.H, form.T, form.D}), form_(form), inputs_(inputs) {
+      : y({form.B, form.H, form.T, form.E()}), form_(form), inputs_(inputs) {
     size_t next = 3;
     for (char term : all_terms)
       if (form.has(term)) place_[term] = next++;
@@ -139,7 +145,7 @@ class AttentionOracle {
     Bounded sum = term('s', h, row, 0);
     if (Bounded* g = key_score(inputs_, b, h, j)) sum += *g;
     for (int64_t d = 0; d < form_.D; ++d) {
-      const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, h, j, d);
+      const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, form_.group(h), j, d);
       sum += (q + term('u', h, 0, d)) * k;
       sum += (q + term('v', h, 0, d)) * term('r', h, row, d);
       sum += (q + term('v', h, 0, d)) * term('a', h, c, d);
@@ -175,8 +181,8 @@ class AttentionOracle {
     for (int64_t j = 0; j < form_.K; ++j) {
       if (!sees(b, i, j)) continue;
       Bounded dropped = p[static_cast<size_t>(j)] * Bounded(static_cast<double>(kept(b, h, i, j)));
-      for (int64_t d = 0; d < form_.D; ++d) {
-        y(b, h, i, d) += dropped * inputs_[2](b, h, j, d);
+      for (int64_t d = 0; d < form_.E(); ++d) {
+        y(b, h, i, d) += dropped * inputs_[2](b, form_.group(h), j, d);
         y(b, h, i, d) += dropped * term('b', h, clipped(i, j), d);
       }
     }
@@ -190,10 +196,10 @@ class AttentionOracle {
       if (!sees(b, i, j)) continue;
       size_t n = static_cast<size_t>(j);
       Bounded keep(static_cast<double>(kept(b, h, i, j)));
-      for (int64_t d = 0; d < form_.D; ++d) {
+      for (int64_t d = 0; d < form_.E(); ++d) {
         const Bounded& slope = dy.at({b, h, i, d});
-        dp[n] += slope * (inputs_[2](b, h, j, d) + term('b', h, clipped(i, j), d));
-        gradients[2](b, h, j, d) += p[n] * keep * slope;
+        dp[n] += slope * (inputs_[2](b, form_.group(h), j, d) + term('b', h, clipped(i, j), d));
+        gradients[2](b, form_.group(h), j, d) += p[n] * keep * slope;
         add('b', h, clipped(i, j), d, p[n] * keep * slope);
       }
       dp[n] = dp[n] * keep;
@@ -211,13 +217,13 @@ class AttentionOracle {
     add('s', h, row, 0, ds);
     if (Bounded* sum = key_score(gradients, b, h, j)) *sum += ds;
     for (int64_t d = 0; d < form_.D; ++d) {
-      const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, h, j, d);
+      const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, form_.group(h), j, d);
       Bounded position = term('r', h, row, d) + term('a', h, c, d);
       Bounded biased = q + term('v', h, 0, d);
       gradients[0](b, h, i, d) += ds * k;
       gradients[0](b, h, i, d) += ds * position;
-      gradients[1](b, h, j, d) += ds * (q + term('u', h, 0, d));
-      gradients[1](b, h, j, d) += ds * term('p', h, row, d);
+      gradients[1](b, form_.group(h), j, d) += ds * (q + term('u', h, 0, d));
+      gradients[1](b, form_.group(h), j, d) += ds * term('p', h, row, d);
       add('p', h, row, d, ds * k);
       add('u', h, 0, d, ds * k);
       add('v', h, 0, d, ds * position);
