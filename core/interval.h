@@ -13,6 +13,8 @@ struct Interval {
 
   /// The number of positions.
   int64_t size() const { return end - begin; }
+  /// Whether a position is in it.
+  bool contains(int64_t position) const { return begin <= position && position < end; }
   /// Whether a position is in both.
   bool intersects(const Interval& other) const { return begin < other.end && other.begin < end; }
 };

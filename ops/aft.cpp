@@ -53,8 +53,10 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
   require(!window, "aft: a window of ", window.value_or(Window()),
           ", expected none; a band says which keys have a bias");
   Sight(visibility.sight).limits([](const auto& rule, const Field& field) {
-    if (rule) fail("aft: a ", field.name, " of ", *rule, ", expected none");
+    if (rule) fail("aft: ", rule_text(*rule, field), ", expected none");
   });
+  require(!visibility.spans, "aft: spans ", visibility.spans ? visibility.spans->shape : Dims{},
+          ", expected none");
   require(T <= K, "aft: ", T, " queries of ", K, " keys, expected at least as many keys");
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
   check_band("aft", band.start, band.step);

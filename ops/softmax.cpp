@@ -56,12 +56,15 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
   parallel_each(rows, 32, [&](int64_t row) {
     int64_t b = row / (H * T), h = row / T % H, i = row % T;
     Scalar* y = probabilities + row * K;
-    auto [begin, end] = visibility.range(i, T, K);
+    auto [begin, end] = visibility.range(b, i, T, K);
     std::fill(y, y + std::min(begin, K), Scalar{0});
     std::fill(y + std::clamp<int64_t>(end, 0, K), y + K, Scalar{0});
     const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, i);
     for (int64_t j = begin; (pads || hides) && j < end; ++j)
       if ((pads && pads[j]) || (hides && hides[j])) y[j] = -std::numeric_limits<Scalar>::infinity();
+    const Interval gap = visibility.gap(i, T, K);
+    for (int64_t j = std::max(begin, gap.begin); j < std::min(end, gap.end); ++j)
+      y[j] = -std::numeric_limits<Scalar>::infinity();
     if (begin >= end) return;
     const Scalar share = softmax_row(y + begin, end - begin,
                                      sink.defined() ? logits.data()[h] : SoftmaxRow().greatest);

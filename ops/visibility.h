@@ -61,12 +61,19 @@ std::ostream& operator<<(std::ostream& out, const Rule& rule) {
   return out << (numbers.size() == 1 ? text(numbers[0]) : text(numbers));
 }
 
+/// Returns a rule as errors name it, such as "a window of 3".
+template <class Rule>
+std::string rule_text(const Rule& rule, const Field& field) {
+  return text(field.name[0] == 'a' ? "an " : "a ", field.name, " of ", rule);
+}
+
 /// Return what was expected of a number that is not allowed, such as ", expected at least 1";
 /// otherwise an empty string. `sizes` are the windows of one number, and the chunks, that are.
 std::string range_error(const Window& window, const Range& sizes);
 std::string range_error(const Chunk& chunk, const Range& sizes);
 
-/// What a query sees by the places of the keys: a key is visible when no rule hides it.
+/// What a query sees by the places of the keys: a key is visible when no rule hides it, or when
+/// `always` shows it and it is not in the future of a causal query.
 struct Sight {
   /// Whether keys at δ < 0 are hidden.
   bool causal = true;
@@ -74,6 +81,9 @@ struct Sight {
   std::optional<Window> window{};
   /// The chunks that it sees; absent, all tokens are one.
   std::optional<Chunk> chunk{};
+  /// How many of the first keys at hand no window and no chunks hide: attention sinks (Xiao et al.
+  /// 2024, StreamingLLM); absent, none.
+  std::optional<int64_t> always{};
 
   /// Calls field(value, description) for each rule that may be absent.
   void limits(auto&& field) {
@@ -81,6 +91,8 @@ struct Sight {
     field(chunk,
           Field{"chunk", "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
                 quantity::tokens});
+    field(always, Field{"always", "attend to so many first tokens beside the window and chunks",
+                        quantity::tokens});
   }
 
   /// The greatest distance that a query may see, at most `none`.
@@ -88,7 +100,7 @@ struct Sight {
   /// Whether a query may see a later token.
   bool sees_ahead() const;
   /// The number of tokens in multiples of which a sequence may be fed, 0 for all of them at once.
-  int64_t chunk_size() const { return causal ? 1 : chunk ? chunk->size : 0; }
+  int64_t chunk_size() const;
 };
 
 /// The rules and two masks together.
@@ -101,13 +113,21 @@ struct Visibility {
   std::shared_ptr<const Mask> hidden{};
   /// The position of the first key, from which chunks are counted.
   int64_t first_position = 0;
+  /// The first key that a query may see, and the one behind its last [B or 1, T, 2]: documents in
+  /// one row, prefixes, windows of any form. The rules and masks hold beside it. Keys are counted
+  /// from the first at hand.
+  std::shared_ptr<const Tokens> spans{};
 
-  /// Throws when a rule shows nothing, the first position is below 0, or a mask does not fit B
-  /// batch members, T queries and K keys.
+  /// Throws when a rule shows nothing, the first position is below 0, or masks or spans do not fit
+  /// B batch members, T queries and K keys.
   void check(const char* operation, int64_t B, int64_t T, int64_t K) const;
 
-  /// Returns the keys that the rules leave to query i of T; none where begin ≥ end.
-  Interval range(int64_t i, int64_t T, int64_t K) const;
+  /// Returns the keys from the first to the last that the rules and the span leave to query i of T
+  /// of batch member b; none where begin ≥ end.
+  Interval range(int64_t b, int64_t i, int64_t T, int64_t K) const;
+  /// Returns those of them that the rules hide: between the first keys, which `always` shows, and
+  /// those of the window or the chunks.
+  Interval gap(int64_t i, int64_t T, int64_t K) const;
 
   /// Whether there is a mask.
   bool has_masks() const { return padding || hidden; }

@@ -34,6 +34,10 @@ void add_key_scores(const AttentionTile& tile, Scalar begun, const Matrix& by_ke
 void hide(const AttentionTile& tile, int64_t row, Interval range, Scalar* scores) {
   constexpr Scalar hidden = -std::numeric_limits<Scalar>::infinity();
   const Visibility& visibility = tile.problem.a.visibility;
+  const Interval gap = visibility.gap(tile.first + row, tile.problem.T, tile.problem.K);
+  for (int64_t j = std::max(range.begin, gap.begin - tile.key_begin);
+       j < std::min(range.end, gap.end - tile.key_begin); ++j)
+    scores[j] = hidden;
   for (const uint8_t* mask :
        {visibility.padding_row(tile.b), visibility.hidden_row(tile.b, tile.first + row)})
     if (mask)
@@ -145,7 +149,7 @@ void TileScores::finish(int64_t first, int64_t count) const {
   // (q_i + content_bias)·k_j
   tile_product(*a.factor, queries.content.rows_from(first, count), keys, begun,
                by_key.rows_from(first, count), {}, tile.visible.rows_from(first));
-  if (a.visibility.has_masks())
+  if (a.visibility.has_masks() || a.visibility.sight.always)
     for (int64_t i = first; i < first + count; ++i) hide(tile, i, tile.seen[i], &by_key.at(i, 0));
 }
 

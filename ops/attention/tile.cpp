@@ -12,9 +12,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Whether one mask or the other, which may be null, hides each of these keys.
+/// Whether one mask or the other, each of which may be null, hides each of these keys.
 bool hide_all(const uint8_t* a, const uint8_t* b, int64_t begin, int64_t end) {
   if (!a) std::swap(a, b);
+  if (!a) return begin >= end;
   for (int64_t j = begin; j < end; ++j) {
     const void* seen = std::memchr(a + j, 0, static_cast<size_t>(end - j));
     if (!seen) return true;
@@ -26,9 +27,12 @@ bool hide_all(const uint8_t* a, const uint8_t* b, int64_t begin, int64_t end) {
 
 }  // namespace
 
-CachedVector<Interval> AttentionProblem::ranges() const {
-  CachedVector<Interval> all(static_cast<size_t>(T));
-  for (int64_t i = 0; i < T; ++i) all[i] = a.visibility.range(i, T, K);
+CachedVector<Interval> AttentionProblem::all_ranges() const {
+  CachedVector<Interval> all(static_cast<size_t>(a.visibility.spans ? B * T : T));
+  for (int64_t n = 0; n < std::ssize(all); ++n) {
+    all[n] = a.visibility.range(n / T, n % T, T, K);
+    if (a.visibility.spans && all[n].begin >= all[n].end) all[n] = {K, 0};  // widens no block
+  }
   return all;
 }
 
@@ -71,7 +75,7 @@ AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head
   first = std::max<int64_t>(end - problem.block_rows(), 0);
   rows = end - first;
   for (int64_t i = first; i < end; ++i) {
-    const Interval& range = problem.seen[i];
+    const Interval& range = problem.range(b, i);
     key_begin = std::min(key_begin, range.begin);
     key_end = std::max(key_end, std::min(range.end, problem.K));
   }
@@ -94,7 +98,7 @@ AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
   visible = {keys, -rows};
   for (int64_t i = 0; i < rows; ++i) {
     Interval& range = seen[i];
-    range = problem.seen[first + i];
+    range = problem.range(b, first + i);
     range.begin = std::clamp<int64_t>(range.begin - key_begin, 0, keys);
     range.end = std::clamp<int64_t>(range.end - key_begin, range.begin, keys);
     if (range.begin == range.end) continue;
@@ -103,12 +107,15 @@ AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
   }
 }
 
-bool AttentionTile::is_masked() const {
+bool AttentionTile::is_hidden() const {
   const Visibility& visibility = problem.a.visibility;
   for (int64_t i = 0; i < rows; ++i) {
     const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, first + i);
-    auto [begin, end] = seen[i];
-    if (!hide_all(pads, hides, key_begin + begin, key_begin + end)) return false;
+    const Interval gap = visibility.gap(first + i, problem.T, problem.K);
+    const int64_t begin = key_begin + seen[i].begin, end = key_begin + seen[i].end;
+    if (!hide_all(pads, hides, begin, std::min(end, gap.begin)) ||
+        !hide_all(pads, hides, std::max(begin, gap.end), end))
+      return false;
   }
   return true;
 }
@@ -121,13 +128,13 @@ Matrix AttentionTile::part_of(const Tensor& exponentials) const {
 
 TileList::TileList(const AttentionProblem& problem)
     : step_(problem.tile_keys()), most_tiles_(divide_up(problem.K, step_)) {
-  if (!problem.a.visibility.has_masks()) return;
+  if (!problem.may_leave_out_tiles()) return;
   int64_t blocks = problem.blocks();
-  masked_.resize(static_cast<size_t>(problem.B * blocks * most_tiles_));
+  hidden_.resize(static_cast<size_t>(problem.B * blocks * most_tiles_));
   parallel_for(problem.B * blocks, [&](int64_t n) {
     AttentionBlock block(problem, n / blocks * problem.H, n % blocks);
     for (int64_t begin = block.key_begin; begin < block.key_end; begin += step_)
-      masked_[place(block, begin)] = AttentionTile(block, begin).is_masked();
+      hidden_[place(block, begin)] = AttentionTile(block, begin).is_hidden();
   });
 }
 

@@ -41,8 +41,18 @@ struct AttentionProblem {
   const RelativeAttention& a;
   int64_t B = a.query.size(0), H = a.query.size(1), T = a.query.size(2), D = a.query.size(3);
   int64_t K = a.key.size(2), E = a.value.size(3);
-  /// The keys that each query sees as the causal rule, the window and chunks have it.
-  CachedVector<Interval> seen = ranges();
+  /// The keys from the first to the last that the rules and spans leave to each query, [T] or, with
+  /// spans, [B, T].
+  CachedVector<Interval> ranges = all_ranges();
+
+  /// The range of query i of batch member b.
+  const Interval& range(int64_t b, int64_t i) const {
+    return ranges[a.visibility.spans ? b * T + i : i];
+  }
+  /// Whether a whole tile may be hidden: by masks, by spans, or in a gap of the rules.
+  bool may_leave_out_tiles() const {
+    return a.visibility.has_masks() || a.visibility.spans || a.visibility.sight.always;
+  }
 
   /// The most queries in a block, and the most keys in a tile.
   static constexpr int64_t most_rows = 96;
@@ -69,7 +79,7 @@ struct AttentionProblem {
   int64_t group(int64_t h, int64_t groups) const { return h / (H / groups); }
 
  private:
-  CachedVector<Interval> ranges() const;
+  CachedVector<Interval> all_ranges() const;
 };
 
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
@@ -105,18 +115,19 @@ struct AttentionTile : AttentionBlock {
   Scalar kept = 0;  ///< 0 for a block's first tile, where sums over its tiles begin, else 1
   int64_t table_begin, distances;
   Band visible, inside;
-  /// The keys that each row sees as the causal rule and the window have it, counted from key_begin.
+  /// The keys from the first to the last that each row sees as the rules and spans have it, counted
+  /// from key_begin.
   std::array<Interval, AttentionProblem::most_rows> seen;
 
   AttentionTile(const AttentionBlock& block, int64_t begin);
 
-  /// Whether masks hide all of its pairs.
-  bool is_masked() const;
+  /// Whether all of its pairs are hidden.
+  bool is_hidden() const;
   /// The tile's part of kept exponentials [B, H, T, K].
   Matrix part_of(const Tensor& exponentials) const;
 };
 
-/// Which tiles the blocks have. Those of which masks hide all are left out; a mask is read once for
+/// Which tiles the blocks have. Those of which all is hidden are left out; masks are read once for
 /// this, for all heads.
 class TileList {
  public:
@@ -127,7 +138,7 @@ class TileList {
   bool for_tiles(const AttentionBlock& block, Body body) const {
     bool found = false;
     for (int64_t begin = block.key_begin; begin < block.key_end; begin += step_) {
-      if (!masked_.empty() && masked_[place(block, begin)]) continue;
+      if (!hidden_.empty() && hidden_[place(block, begin)]) continue;
       AttentionTile tile(block, begin);
       tile.kept = found ? 1 : 0;
       found = true;
@@ -144,9 +155,9 @@ class TileList {
 
   /// The keys from a tile's first to the next one's, and the most tiles in a block.
   int64_t step_, most_tiles_;
-  /// Whether masks hide all of a tile, for each block of each member of the batch; empty without
-  /// masks.
-  CachedVector<uint8_t> masked_;
+  /// Whether all of a tile is hidden, for each block of each member of the batch; empty where none
+  /// can be.
+  CachedVector<uint8_t> hidden_;
 };
 
 /// Calls body(first, count) for all rows of a tile, as many at a time as stay in the first cache.

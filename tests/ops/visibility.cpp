@@ -9,11 +9,11 @@ using namespace shiftgrad;
 
 namespace {
 
-/// Whether query i may see key j, by the distances and both masks at once.
+/// Whether query i may see key j, by the rules, the span and both masks at once.
 bool sees(const Visibility& visibility, int64_t b, int64_t i, int64_t j, int64_t T, int64_t K) {
-  auto [begin, end] = visibility.range(i, T, K);
+  const Interval range = visibility.range(b, i, T, K), gap = visibility.gap(i, T, K);
   const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, i);
-  return begin <= j && j < end && !(pads && pads[j]) && !(hides && hides[j]);
+  return range.contains(j) && !gap.contains(j) && !(pads && pads[j]) && !(hides && hides[j]);
 }
 
 /// The keys that each query sees, as rows of 0 and 1.
@@ -78,6 +78,46 @@ TEST_CASE("causal window: the last keys up to the query's own") {
   CHECK(seen(both, 2, 5) == Rows{"00110", "00011"});
 }
 
+TEST_CASE("the first keys are seen beside a window and chunks, but not in a query's future") {
+  CHECK(seen({{.causal = true, .window = 2, .always = 1}}, 5, 5) ==
+        Rows{"10000", "11000", "11100", "10110", "10011"});
+  CHECK(seen({{.causal = false, .window = 1, .always = 2}}, 3, 4) == Rows{"1100", "1110", "1101"});
+  CHECK(seen({{.causal = true, .chunk = Chunk{2, 0}, .always = 1}}, 4, 4) ==
+        Rows{"1000", "1100", "1010", "1011"});
+  CHECK(seen({{.causal = true, .always = 9}}, 2, 2) == Rows{"10", "11"});
+  CHECK(seen({{.causal = true, .window = 1, .always = 1}}, 3, 1) == Rows{"0", "0", "1"});
+  CHECK(Sight{.causal = false, .window = Window{2, 0}}.sees_ahead() == false);
+  CHECK(Sight{.causal = false, .window = Window{2, 0}, .always = 1}.sees_ahead());
+  CHECK(Sight{.window = 3, .always = 1}.farthest(100) == 100);
+}
+
+TEST_CASE("spans narrow what the rules leave, member by member") {
+  auto spans = [](const Dims& shape, std::vector<int32_t> values) {
+    return std::make_shared<const Tokens>(Tokens{shape, std::move(values)});
+  };
+  Visibility visibility{.sight = {.causal = true}};
+  visibility.spans = spans({2, 3, 2}, {0, 1, 0, 2, 2, 3, 1, 3, 0, 0, 0, 3});
+  visibility.check("op", 2, 3, 3);
+  CHECK(seen(visibility, 3, 3, 0) == Rows{"100", "110", "001"});
+  CHECK(seen(visibility, 3, 3, 1) == Rows{"000", "000", "111"});
+  visibility.spans = spans({1, 1, 2}, {1, 2});
+  for (int64_t b : {0, 1}) CHECK(seen(visibility, 1, 3, b) == Rows{"010"});
+  visibility.sight.always = 1;  // which spans hide, too
+  CHECK(seen(visibility, 1, 3) == Rows{"010"});
+
+  auto refused = [&](const Dims& shape, const std::vector<int32_t>& values) {
+    visibility.spans = spans(shape, values);
+    return refusal([&] { visibility.check("op", 2, 1, 3); });
+  };
+  CHECK(refused({2, 1}, {0, 1}) ==
+        "op: spans [2, 1], expected [2, 1, 2] (1 for the batch broadcasts)");
+  CHECK(refused({1, 1, 2}, {0}) == "op: spans: 1 values for the shape [1, 1, 2]");
+  const char* expected = ", expected numbers from 0 to 3, the smaller first";
+  CHECK(refused({1, 1, 2}, {0, 4}) == text("op: a span of 0 to 4", expected));
+  CHECK(refused({1, 1, 2}, {-1, 2}) == text("op: a span of -1 to 2", expected));
+  CHECK(refused({1, 1, 2}, {2, 1}) == text("op: a span of 2 to 1", expected));
+}
+
 TEST_CASE("ranges stay within the keys") {
   for (bool causal : {false, true})
     for (int64_t width = 0; width <= 6; ++width)
@@ -86,7 +126,7 @@ TEST_CASE("ranges stay within the keys") {
           for (int64_t i = 0; i < T; ++i) {
             Visibility visibility{{causal}};
             if (width > 0) visibility.sight.window = width;
-            auto range = visibility.range(i, T, K);
+            auto range = visibility.range(0, i, T, K);
             for (int64_t j = 0; j < K; ++j) {
               int64_t distance = K - T + i - j, away = distance < 0 ? -distance : distance;
               bool expected = (!causal || distance >= 0) && (width == 0 || away < width);

@@ -79,6 +79,18 @@ inline std::vector<AttentionForm> masked_forms() {
   for (const Dims& shape : {Dims{3, 4}, Dims{1, 4}, Dims{2, 3, 4}, Dims{1, 3, 4}, Dims{2, 1, 4}})
     form(text("hidden ", shape), {{false}, {}, some(shape)});
   form("all at once", {{true, 2}, some({2, 4}), some({2, 3, 4})});
+  for (bool past_only : {false, true}) {
+    form(past_only ? "spans of the past" : "spans",
+         {.sight = {.causal = past_only}, .spans = some_spans(2, 3, 4)});
+    form(past_only ? "first keys of the past" : "first keys",
+         {.sight = {.causal = past_only, .window = 1, .always = 1}});
+  }
+  form("first keys beside chunks",
+       {.sight = {.causal = false, .chunk = Chunk{1, 0}, .always = 2}, .first_position = 3});
+  form("all that hides, and first keys", {.sight = {.window = 1, .always = 2},
+                                          .padding = some({2, 4}),
+                                          .hidden = some({3, 4}),
+                                          .spans = some_spans(1, 3, 4)});
   return forms;
 }
 
@@ -143,6 +155,19 @@ inline std::vector<AttentionForm> long_forms() {
   form("window over several tiles", 100, 1100, {{false, Window{20, 3}}}, 0.1);
   form("chunks", 200, 230, {.sight = {.causal = false, .chunk = Chunk{32, 1}}}, 0.1);
   form("chunks of the past", 200, 900, {.sight = {.causal = true, .chunk = Chunk{50, 2}}}, 0);
+  form("spans", 100, 700, {.sight = {.causal = false}, .spans = some_spans(2, 100, 700)}, 0.1);
+  form("documents", 250, 260, {.sight = {.causal = true}, .spans = documents(250, 260, 60)}, 0);
+  form("documents of several tiles, both ways", 210, 900,
+       {.sight = {.causal = false}, .spans = documents(210, 900, 550)}, 0.1);
+  form("first keys", 200, 900, {.sight = {.window = 30, .always = 4}}, 0.1);
+  form("first keys of several tiles", 110, 1300,
+       {.sight = {.causal = false, .window = 100, .always = 600}}, 0);
+  form("first keys, chunks, masks and spans", 120, 600,
+       {.sight = {.causal = true, .chunk = Chunk{50, 0}, .always = 9},
+        .padding = some({2, 600}),
+        .hidden = some({120, 600}),
+        .spans = some_spans(1, 120, 600)},
+       0);
   form("masks", 100, 100, {{true}, some({2, 100}), some({2, 100, 100})}, 0);
   form("dropout", 130, 140, causal, 0.3);
   form("many keys", 3, 700, causal, 0);

@@ -29,7 +29,7 @@ struct Distances {
 
 /// The distances that queries can see of K tokens.
 Distances seen_of(const shiftgrad::Visibility& visibility, int64_t K) {
-  return {1 - visibility.range(0, K, K).end, K - 1 - visibility.range(K - 1, K, K).begin};
+  return {1 - visibility.range(0, 0, K, K).end, K - 1 - visibility.range(0, K - 1, K, K).begin};
 }
 
 /// Returns value(x) of the elements x of `rows` [n, H] for the distances that are seen. The first

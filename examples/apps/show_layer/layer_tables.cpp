@@ -28,8 +28,8 @@ Table visible_table(const Visibility& visibility, int64_t T, int64_t M) {
   Table table{visible, "1 where query i may see key j", queries, keys, T, K, {}};
   for (int64_t i = 0; i < T; ++i)
     for (int64_t j = 0; j < K; ++j) {
-      auto [begin, end] = visibility.range(i, T, K);
-      table.values.push_back(begin <= j && j < end ? 1 : 0);
+      const Interval range = visibility.range(0, i, T, K), gap = visibility.gap(i, T, K);
+      table.values.push_back(range.contains(j) && !gap.contains(j) ? 1 : 0);
     }
   return table;
 }

@@ -138,7 +138,11 @@ class AttentionProgram : public Program {
     sight_.causal = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
     sight_.limits([&]<class Rule>(std::optional<Rule>& rule, const Field& field) {
-      if (options.contains(field.name)) rule = rule_in<Rule>(options, field.name);
+      if (!options.contains(field.name)) return;
+      if constexpr (std::is_same_v<Rule, int64_t>)
+        rule = option(options, field.name, Rule{});
+      else
+        rule = rule_in<Rule>(options, field.name);
     });
     dropout_ = option(options, "dropout_p", 0.0);
     require(0 <= dropout_ && dropout_ < 1, name_, ": a dropout rate of ", dropout_,

@@ -27,7 +27,7 @@ TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
                   a.key = Tensor::zeros({2, 2, 3, 4});
                 }) ==
         "relative_attention: query [2, 2, 3, 2], key [2, 2, 3, 4], value [2, 2, 3, 2]: expected "
-        "[B, H, T, D], and [B, H, K, D] twice");
+        "[B, H, T, D], [B, G, K, D] and [B, G, K, E], where G divides H");
   CHECK(refused(form, [](auto& a) { a.content_bias = Tensor::zeros({2}); }) ==
         "relative_attention: content_bias [2], expected [2, 2]");
   CHECK(refused(form, [](auto& a) {
@@ -68,10 +68,11 @@ TEST_CASE("attention refuses queries, keys and values of other heads, members, w
   const Dims right{2, 2, 3, 2};
   const std::vector<std::array<Dims, 3>> wrong = {
       {Dims{2, 3, 3, 2}, right, right},  // heads
-      {Dims{1, 2, 3, 2}, right, right},  // members
-      {Dims{2, 2, 3, 4}, right, right},  // widths
-      {right, Dims{2, 2, 4, 2}, right},  // keys and values
-      {Dims{2, 3, 2}, right, right},     // ranks
+      {Dims{2, 1, 3, 2}, right, right},     {right, Dims{2, 0, 3, 2}, Dims{2, 0, 3, 2}},
+      {right, Dims{2, 1, 3, 2}, right},     {Dims{1, 2, 3, 2}, right, right},  // members
+      {Dims{2, 2, 3, 4}, right, right},                                        // widths
+      {right, Dims{2, 2, 4, 2}, right},                                        // keys and values
+      {Dims{2, 3, 2}, right, right},                                           // ranks
       {right, Dims{2, 3, 2}, Dims{2, 3, 2}}};
   for (const std::array<Dims, 3>& shapes : wrong) {
     auto of_shapes = [&](auto& a) {
@@ -81,7 +82,7 @@ TEST_CASE("attention refuses queries, keys and values of other heads, members, w
     };
     CHECK(refused({.name = ""}, of_shapes) ==
           text("relative_attention: query ", shapes[0], ", key ", shapes[1], ", value ", shapes[2],
-               ": expected [B, H, T, D], and [B, H, K, D] twice"));
+               ": expected [B, H, T, D], [B, G, K, D] and [B, G, K, E], where G divides H"));
   }
 }
 
