@@ -27,7 +27,10 @@ Tensor relative_attention(const RelativeAttention& attention) {
                    &a.clipped_keys,
                    &a.clipped_values};
   for (Tensor* x : parts) *x = with_dense_rows(*x);
-  const std::vector<const Tensor*> inputs(parts.begin(), parts.end());
+  std::vector<const Tensor*> inputs(parts.begin(), parts.end());
+  Tensor parameters;
+  if (a.score_function) parameters = with_dense_rows(a.score_function->parameters);
+  inputs.push_back(&parameters);
   AttentionProblem problem{a};
   Tensor by_token = Tensor::empty({problem.B, problem.T, problem.H, problem.E});
   Tensor y = transpose(by_token, 1, 2);  // [B, H, T, E]
@@ -35,7 +38,7 @@ Tensor relative_attention(const RelativeAttention& attention) {
     record(y, inputs, [](const Tensor&) {});
     return y;
   }
-  AttentionRecord saved{.y = y, .rows = {}, .exponentials = {}};
+  AttentionRecord saved{.y = y, .rows = {}, .exponentials = {}, .parameters = parameters};
   if (recording(inputs)) {
     saved.rows = Tensor::empty({problem.B, problem.H, problem.T, 2});
     if (problem.keeps_exponentials())

@@ -7,6 +7,7 @@
 //                           + (q_i + position_bias)·(position_rows[δ] + clipped_keys[c])
 //                           + k_j·position_queries[δ]
 //                           + position_scores[δ] + key_scores_j )
+//                or a function of this, the place and parameters
 //     p_i      = softmax_j(score_ij) over the visible keys, and a sink without a value
 //     y_i      = Σ_j p_ij (v_j + clipped_values[c])
 //
@@ -15,10 +16,12 @@
 // 2021 (DeBERTa) position_rows and position_queries, Press et al. 2022 position_scores, Lin et al.
 // 2025 (FoX) key_scores. A term that is undefined is left out.
 
+#include <memory>
 #include <optional>
 
 #include "core/tensor.h"
 #include "ops/dropout.h"
+#include "ops/score_function.h"
 #include "ops/score_terms.h"
 #include "ops/softmax.h"
 #include "ops/visibility.h"
@@ -58,6 +61,9 @@ struct RelativeAttention {
 
   /// 1 unless set; a layer's is 1/√D unless its equation sets another (nn/attention.h).
   std::optional<Scalar> factor{};
+  /// What each score becomes behind the factor; none unless set. The backward pass then makes the
+  /// scores again, whatever the number of keys.
+  std::shared_ptr<const ScoreFunction> score_function{};
   /// One more logit of each head [H], which the factor does not scale. It takes its share of the
   /// probabilities and adds nothing to y, so the others add up to less than 1. A sink of 0 is the
   /// softmax with 1 more in its denominator.
@@ -77,8 +83,8 @@ struct RelativeAttention {
 /// 0 takes no part in any sum, and a row of dy that is 0 passes no gradient on. y lies in memory as
 /// [B, T, H, E], so that merging the heads is a view. Time O(B H T K (D + E)), less what no query
 /// of a tile sees. Throws when shapes do not fit together. PyTorch: scaled_dot_product_attention,
-/// when the biases, position_rows, position_scores, key_scores, sink and the clipped tables are
-/// undefined.
+/// when the biases, position_rows, position_scores, key_scores, score_function, sink and the
+/// clipped tables are undefined; flex_attention with a score_mod has no backward pass on a CPU.
 Tensor relative_attention(const RelativeAttention& attention);
 
 /// Returns p [B, H, T, K] before dropout, from plain ops. `editor` may change the terms of the

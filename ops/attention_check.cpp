@@ -72,6 +72,7 @@ void check_attention(const RelativeAttention& a) {
           " or 1, ", K, "]");
   require(!sink.defined() || sink.shape() == Dims{H}, "relative_attention: sink ", sink.shape(),
           ", expected ", Dims{H});
+  if (a.score_function) check_score_function("relative_attention", *a.score_function, H);
   check_distances("position_rows", a.position_rows, a.visibility.sight.causal, T, K);
   check_distances("position_queries", a.position_queries, a.visibility.sight.causal, T, K);
   check_distances("position_scores", s, a.visibility.sight.causal, T, K);

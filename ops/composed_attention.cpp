@@ -63,8 +63,12 @@ Tensor attention_probabilities(const RelativeAttention& attention, const TermEdi
   Dims shape = attention.query.shape();
   shape[3] = attention.key.size(2);
   Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
-  return masked_softmax(scores, attention.visibility, attention.factor.value_or(1),
-                        attention.sink);  // [B, H, T, K]
+  Scalar factor = attention.factor.value_or(1);
+  if (attention.score_function) {
+    scores = apply_score_function(attention.score_function, scores, factor);
+    factor = 1;
+  }
+  return masked_softmax(scores, attention.visibility, factor, attention.sink);  // [B, H, T, K]
 }
 
 Tensor composed_attention(const RelativeAttention& attention, const ProbabilityRecorder& recorder,

@@ -11,7 +11,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void attention_backward(const RelativeAttention& a, const AttentionRecord& record,
                         const Tensor& dy) {
-  AttentionProblem problem{a};
+  AttentionProblem problem{a, record.parameters};
   int64_t heads = problem.B * problem.H, strips = problem.strips(), blocks = problem.blocks();
   AttentionGradients gradients{problem};
   BackwardFactors factors{problem, gradients};

@@ -41,6 +41,8 @@ void BlockGradients::sink_gradient(Scalar* sum) const {
 void BlockGradients::add(const AttentionTile& tile) const {
   std::optional<TileScores> scores;
   if (!record.exponentials.defined()) scores.emplace(tile, factors.scores, queries, scratch);
+  if (a.score_function)
+    scores->slopes = Matrix::row_major(scratch.slopes.data(), tile.rows, tile.keys);
   Matrix e = scores ? scores->by_key : tile.part_of(record.exponentials), dropped = e;
   if (a.dropout.rate > 0) dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
   ShiftedScores gradient(scratch.gradients, tile);
@@ -54,6 +56,7 @@ void BlockGradients::add(const AttentionTile& tile) const {
   for_near_rows(tile, [&](int64_t first, int64_t count) {
     if (scores) make_weights(*scores, first, count);
     score_gradients(tile, e, dropped, ds, first, count);
+    if (a.score_function) through_score_function(*scores, ds, first, count);
     p_transposed = scratch.left_part(dropped, true, first, count, scratch.probability_panels);
     ds_left = scratch.left_part(ds, false, first, count, scratch.panels);
     if (!ds_serves_both)
@@ -117,8 +120,24 @@ void BlockGradients::score_gradients(const AttentionTile& tile, const Matrix& e,
   if (a.dropout.rate > 0) drop_rows(tile, first, count, e, dropped, ds);
   if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on
     clear_unweighted(dropped.rows_from(first, count), rows_of_ds);
-  simd::softmax_gradients(e.rows_from(first, count), rows_of_ds, &means[first], *a.factor, 0,
-                          rows_of_ds);
+  simd::softmax_gradients(e.rows_from(first, count), rows_of_ds, &means[first],
+                          a.score_function ? 1 : *a.factor, 0, rows_of_ds);
+}
+
+/// Takes some rows of ds from a score function's results to its scores before the factor. A pair
+/// whose ds is 0 passes nothing on, whatever its slope.
+void BlockGradients::through_score_function(const TileScores& scores, const Matrix& ds,
+                                            int64_t first, int64_t count) const {
+  for (int64_t i = first; i < first + count; ++i) {
+    const ScoreRow row = score_row(scores.tile, i);
+    const int64_t begin = scores.tile.seen[i].begin;
+    Scalar* const slopes = &scores.slopes.at(i, begin);
+    Scalar* const d = &ds.at(i, begin);
+    if (gradients.score_parameters.wanted())
+      a.score_function->backward(row, d, gradients.score_parameters.of(task).data);
+    simd::zip(simd::Binary::weigh, d, slopes, d, row.count);
+    simd::axpby(*a.factor, d, 0, d, row.count);
+  }
 }
 
 /// Sets rows of x that pass nothing on to 0.

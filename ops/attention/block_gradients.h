@@ -11,7 +11,8 @@
 //     dposition_rows[δ] = Σ ds_ij (q_i + position_bias) over the pairs at distance δ
 //     dposition_queries[δ] = Σ ds_ij k_j, and dk_j += Σ_i ds_ij position_queries[δ]
 //
-// and likewise for position_scores, key_scores, the clipped tables and the biases. A sink has a
+// and likewise for position_scores, key_scores, the clipped tables and the biases. Behind a score
+// function, ds is first that of its results, of which each has a slope. A sink has a
 // probability too, and a dp of 0.
 //
 // A tile has e_ij = total_i p_ij, so each block divides its rows of dy by their totals once, and
@@ -48,6 +49,8 @@ struct BackwardScratch : AttentionScratch {
   Buffer probability_panels{panels.count()}, gradient_panels{panels.count()};
   /// dy_i / total_i [rows, E], and that as a left factor.
   Buffer scaled{rows * E}, scaled_panels{packs ? left_panel_count(rows, E) : 0};
+  /// The slopes of a score function [rows, keys].
+  Buffer slopes{problem.a.score_function ? rows * keys : 0};
   /// dq_i [rows, D], from each product.
   Buffer content_slope{rows * D}, position_slope{rows * D};
   /// dy_i / total_i and the queries as right factors.
@@ -101,6 +104,8 @@ struct BlockGradients {
   void make_weights(const TileScores& scores, int64_t first, int64_t count) const;
   void score_gradients(const AttentionTile& tile, const Matrix& e, const Matrix& dropped,
                        const Matrix& ds, int64_t first, int64_t count) const;
+  void through_score_function(const TileScores& scores, const Matrix& ds, int64_t first,
+                              int64_t count) const;
   void clear_left_out(const Matrix& x, int64_t first, int64_t count) const;
   void add_product(const TaskGradient& to, int64_t first_row, const Factor& left,
                    const Factor& right, const Band& of_left = {}) const;

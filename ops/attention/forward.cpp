@@ -117,7 +117,7 @@ void compute(const AttentionBlock& block, const ForwardFactors& factors,
 }  // namespace
 
 void attention_forward(const RelativeAttention& a, const AttentionRecord& record) {
-  AttentionProblem problem{a};
+  AttentionProblem problem{a, record.parameters};
   int64_t blocks = problem.blocks(), grain = problem.grain(1);
   if (problem.tasks_are_heads()) grain = divide_up(grain, blocks) * blocks;
   ForwardFactors factors{problem};

@@ -100,6 +100,7 @@ AttentionGradients::AttentionGradients(const AttentionProblem& p,
       position_queries(all.emplace_back(table_by_head(p.a.position_queries), p)),
       position_scores(all.emplace_back(scores_by_head(p.a.position_scores), p)),
       key_scores(all.emplace_back(as_row(p.a.key_scores, 2), p)),
+      score_parameters(all.emplace_back(as_row(p.score_parameters, 1), p)),
       sink(all.emplace_back(as_row(as_row(p.a.sink, 1), 1), p)),
       clipped_keys(all.emplace_back(table_by_head(p.a.clipped_keys), p)),
       clipped_values(all.emplace_back(table_by_head(p.a.clipped_values), p)) {}

@@ -52,7 +52,7 @@ struct AttentionGradients {
   std::deque<TaskGradient> all{};
   TaskGradient &query, &key, &value;
   TaskGradient &content_bias, &position_bias, &position_rows, &position_queries, &position_scores;
-  TaskGradient &key_scores, &sink;
+  TaskGradient &key_scores, &score_parameters, &sink;
   TaskGradient &clipped_keys, &clipped_values;
 
  private:

@@ -11,6 +11,7 @@ struct AttentionRecord {
   Tensor y;             // [B, H, T, D]
   Tensor rows;          // [B, H, T, 2], each a SoftmaxRow; undefined without a backward pass
   Tensor exponentials;  // [B, H, T, K], e^(score - greatest); undefined where they are made again
+  Tensor parameters;    // of the score function, in dense rows
 };
 
 /// Computes record.y, and the others where they are defined.

@@ -144,11 +144,27 @@ TileScores::TileScores(const AttentionTile& its_tile, const ScoreFactors& factor
     });
 }
 
+ScoreRow score_row(const AttentionTile& tile, int64_t i) {
+  const AttentionProblem& p = tile.problem;
+  const Interval& seen = tile.seen[i];
+  return {tile.b,
+          tile.h,
+          p.K - p.T + tile.first + i,
+          tile.key_begin + seen.begin,
+          seen.size(),
+          parameters_of_head(p.score_parameters, tile.h)};
+}
+
 void TileScores::finish(int64_t first, int64_t count) const {
   const RelativeAttention& a = tile.problem.a;
   // (q_i + content_bias)·k_j
   tile_product(*a.factor, queries.content.rows_from(first, count), keys, begun,
                by_key.rows_from(first, count), {}, tile.visible.rows_from(first));
+  for (int64_t i = first; a.score_function && i < first + count; ++i) {
+    const int64_t begin = tile.seen[i].begin;
+    a.score_function->forward(score_row(tile, i), &by_key.at(i, begin),
+                              slopes.data ? &slopes.at(i, begin) : nullptr);
+  }
   if (a.visibility.has_masks() || a.visibility.sight.always)
     for (int64_t i = first; i < first + count; ++i) hide(tile, i, tile.seen[i], &by_key.at(i, 0));
 }

@@ -97,12 +97,16 @@ struct BlockQueries {
                const AttentionScratch& scratch);
 };
 
+/// Returns row i of a tile as a score function takes it: the keys that the row sees.
+ScoreRow score_row(const AttentionTile& tile, int64_t i);
+
 /// The scores of a tile, [rows, keys] in scratch.scores.
 struct TileScores {
   const AttentionTile& tile;
   const BlockQueries& queries;
   Factor keys;  // [D, keys]
   Matrix by_key;
+  Matrix slopes{};   ///< [rows, keys], for those of a score function; null where nobody wants them
   Scalar begun = 0;  ///< 1 where there are terms besides q·k
 
   /// Computes all terms but q·k.

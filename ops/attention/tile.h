@@ -36,9 +36,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// One call, whose sizes alone decide how the work is cut, so that results do not depend on the
 /// number of threads.
 struct AttentionProblem {
-  explicit AttentionProblem(const RelativeAttention& attention) : a(attention) {}
+  explicit AttentionProblem(const RelativeAttention& attention, const Tensor& parameters = {})
+      : a(attention), score_parameters(parameters) {}
 
   const RelativeAttention& a;
+  Tensor score_parameters;  // of the score function, in dense rows
   int64_t B = a.query.size(0), H = a.query.size(1), T = a.query.size(2), D = a.query.size(3);
   int64_t K = a.key.size(2), E = a.value.size(3);
   /// The keys from the first to the last that the rules and spans leave to each query, [T] or, with
@@ -68,7 +70,8 @@ struct AttentionProblem {
   /// it pays.
   int64_t grain(int64_t blocks_of_a_task) const;
   /// Whether the forward pass keeps e^(score - greatest) for the backward pass, which otherwise
-  /// makes them again. They are kept while one tile has all keys, so that memory stays linear in T.
+  /// makes them again. They are kept while one tile has all keys, so that memory stays linear in T,
+  /// unless the slopes of a score function have to be made again anyway.
   bool keeps_exponentials() const;
   /// Whether keys, values and distances are packed, which pays for more than a few queries.
   bool packs() const { return packing_pays(T); }

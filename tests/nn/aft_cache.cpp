@@ -15,14 +15,14 @@ using namespace shiftgrad::test;
 
 namespace {
 
-constexpr int64_t length = 100'000, C = 2;
+constexpr int64_t token_count = 100'000, C = 2;
 
 /// Tokens whose first half, which becomes the keys, drifts up and down between ±60, and whose
 /// second half is random.
 Tensor drifting(double drift) {
   RandomValues random(15);
-  Tensor x = random.tensor({1, length, 2 * C});
-  for (int64_t t = 0; t < length; ++t)
+  Tensor x = random.tensor({1, token_count, 2 * C});
+  for (int64_t t = 0; t < token_count; ++t)
     for (int64_t c = 0; c < C; ++c)
       x.mutable_data()[t * 2 * C + c] +=
           static_cast<Scalar>(drift * std::sin(static_cast<double>(t) / (7000 + 900.0 * c)));
@@ -73,11 +73,11 @@ void check_sums(const Sized<AftConfig>& config, double drift) {
   Tensor x = drifting(drift);
   auto [gate, k, v, band, visibility] = layer.project(x, {});
   std::unique_ptr<Cache> cache = layer.make_cache();
-  Tensor y = feed(layer, *cache, x, cuts({1, 2, 30, 500}, length));
+  Tensor y = feed(layer, *cache, x, cuts({1, 2, 30, 500}, token_count));
   Weights weights(layer);
   AftBias w(config, weights);
   double error = 0, largest = 0;
-  for (int64_t t = length - 1; t > 0; t = t * 4 / 7)
+  for (int64_t t = token_count - 1; t > 0; t = t * 4 / 7)
     for (int64_t c = 0; c < 2 * C; ++c) {
       auto open = static_cast<Exact>(gate.data()[t * 2 * C + c]);
       Exact expected = open * direct(w, k, v, t, c);
@@ -95,7 +95,7 @@ TEST_CASE("running sums are exact after 100,000 tokens, wherever the keys drift"
     check_sums({{.form = AftForm::simple, .bias = false}, {2 * C}}, drift);
     check_sums({{.form = AftForm::conv, .window = 7, .bias = false}, {2 * C, 2}}, drift);
     check_sums({{.form = AftForm::local,
-                 .max_len = length,
+                 .max_len = token_count,
                  .window = 7,
                  .bias = false,
                  .factor_rank = 2},

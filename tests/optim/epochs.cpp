@@ -7,7 +7,6 @@
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
-using namespace shiftgrad::test;
 
 namespace {
 

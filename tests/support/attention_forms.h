@@ -19,8 +19,8 @@ inline Tensor composed(const RelativeAttention& a) { return composed_attention(a
 inline const Visibility causal{{true}};
 
 /// The variants' sets of terms.
-inline const std::vector<std::string> variants = {"",   "s", "uvr", "urs", "rs", "p",  "rp",
-                                                  "ab", "a", "b",   "g",   "z",  "sg", "uvrpsabgz"};
+inline const std::vector<std::string> variants = {
+    "", "s", "uvr", "urs", "rs", "p", "rp", "ab", "a", "b", "g", "z", "sg", "f", "uvrpsabgzf"};
 
 /// Small enough for difference quotients of every input.
 inline std::vector<AttentionForm> small_forms() {
@@ -30,17 +30,17 @@ inline std::vector<AttentionForm> small_forms() {
       forms.push_back({.name = text(terms, past_only ? ", causal" : ", both ways"),
                        .terms = terms,
                        .visibility = {past_only, {}, {}, {}}});
-  forms.push_back({.name = "memory", .terms = "uvrpsabgz", .K = 5, .visibility = causal});
+  forms.push_back({.name = "memory", .terms = "uvrpsabgzf", .K = 5, .visibility = causal});
   forms.push_back(
-      {.name = "one query", .terms = "uvrpsabgz", .T = 1, .K = 4, .visibility = causal});
+      {.name = "one query", .terms = "uvrpsabgzf", .T = 1, .K = 4, .visibility = causal});
   forms.push_back(
-      {.name = "fewer keys", .terms = "uvrpsabgz", .T = 4, .K = 2, .visibility = causal});
+      {.name = "fewer keys", .terms = "uvrpsabgzf", .T = 4, .K = 2, .visibility = causal});
   forms.push_back({.name = "fewer keys, both ways", .terms = "rpsab", .T = 4, .K = 2});
   forms.push_back({.name = "a position bias of clipped keys alone", .terms = "va"});
   forms.push_back({.name = "shared tables", .terms = "rpabg", .shared_tables = true});
   forms.push_back({.name = "one clipped row", .terms = "ab", .clip = 0, .visibility = causal});
   forms.push_back({.name = "wide clip", .terms = "ab", .clip = 4, .visibility = causal});
-  for (const char* terms : {"", "rpg", "uvrpsabgz"}) {
+  for (const char* terms : {"", "rpg", "uvrpsabgzf"}) {
     forms.push_back({.name = text("grouped ", terms), .terms = terms, .H = 4, .groups = 2});
     forms.push_back({.name = text("one group ", terms),
                      .terms = terms,
@@ -50,13 +50,13 @@ inline std::vector<AttentionForm> small_forms() {
     forms.push_back({.name = text("wider values ", terms), .terms = terms, .value_size = 3});
   }
   forms.push_back({.name = "narrower values of groups, dropout",
-                   .terms = "uvrpsabgz",
+                   .terms = "uvrpsabgzf",
                    .H = 4,
                    .groups = 2,
                    .value_size = 1,
                    .visibility = causal,
                    .dropout = 0.4});
-  forms.push_back({.name = "dropout", .terms = "uvrpsabgz", .visibility = causal, .dropout = 0.4});
+  forms.push_back({.name = "dropout", .terms = "uvrpsabgzf", .visibility = causal, .dropout = 0.4});
   return forms;
 }
 
@@ -65,7 +65,7 @@ inline std::vector<AttentionForm> masked_forms() {
   std::vector<AttentionForm> forms;
   auto form = [&](const std::string& name, const Visibility& visibility) {
     forms.push_back(
-        {.name = name, .terms = "uvrpsabgz", .H = 1, .T = 3, .K = 4, .visibility = visibility});
+        {.name = name, .terms = "uvrpsabgzf", .H = 1, .T = 3, .K = 4, .visibility = visibility});
   };
   form("window", {{false, 2}});
   form("causal window", {{true, 2}});
@@ -126,7 +126,7 @@ inline std::vector<AttentionForm> long_forms() {
   auto form = [&](const std::string& name, int64_t T, int64_t K, const Visibility& visibility,
                   double dropout) {
     forms.push_back({.name = name,
-                     .terms = "uvrpsabgz",
+                     .terms = "uvrpsabgzf",
                      .B = 2,
                      .H = 1,
                      .T = T,
@@ -139,7 +139,7 @@ inline std::vector<AttentionForm> long_forms() {
   for (int64_t groups : {1, 2, 8})  // of as many heads as make a task of each, too
     for (bool past_only : {true, false})
       forms.push_back({.name = text(groups, " groups", past_only ? ", causal" : ", both ways"),
-                       .terms = "uvrpsabgz",
+                       .terms = "uvrpsabgzf",
                        .H = 8,
                        .T = 30,
                        .K = 60,

@@ -14,7 +14,7 @@ using namespace shiftgrad::test;
 
 namespace {
 
-constexpr int64_t channels = 4;
+constexpr int64_t parts_width = 4;
 
 /// Two mixers that remember around one that does not.
 Block block_of_parts(bool norm_first, RandomValues& values) {
@@ -23,13 +23,13 @@ Block block_of_parts(bool norm_first, RandomValues& values) {
   block.name = "block_of_parts";
   block.norm_first = norm_first;
   auto add = [&](const char* name, std::unique_ptr<Layer> function, const char* norm) {
-    block.parts.push_back({name, std::move(function), norm, LayerNorm(channels)});
+    block.parts.push_back({name, std::move(function), norm, LayerNorm(parts_width)});
   };
-  add("local", std::make_unique<LocalRnn>(LocalRnnConfig{3}, Width{channels}, random), "first");
-  add("net", std::make_unique<FeedForward>(channels, 5, Activation::gelu, 0, random), "second");
-  Width width{channels, 2};
-  add("attention",
-      std::make_unique<MultiHeadAttention>(MultiHeadAttentionConfig{}, width, random), "third");
+  add("local", std::make_unique<LocalRnn>(LocalRnnConfig{3}, Width{parts_width}, random), "first");
+  add("net", std::make_unique<FeedForward>(parts_width, 5, Activation::gelu, 0, random), "second");
+  Width width{parts_width, 2};
+  add("attention", std::make_unique<MultiHeadAttention>(MultiHeadAttentionConfig{}, width, random),
+      "third");
   randomize(block, values);
   return block;
 }
@@ -40,7 +40,7 @@ TEST_CASE("a block adds the outputs of its parts, with the norm first or last") 
   for (bool norm_first : {true, false}) {
     RandomValues random(41);
     Block block = block_of_parts(norm_first, random);
-    Tensor x = random.tensor({2, 5, channels}), expected = x;
+    Tensor x = random.tensor({2, 5, parts_width}), expected = x;
     for (const Block::Part& part : block.parts)
       expected = norm_first ? expected + (*part.function)(part.norm(expected))
                             : part.norm(expected + (*part.function)(expected));

@@ -21,7 +21,7 @@ std::string refused(const AttentionForm& form, Change change) {
 }  // namespace
 
 TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
-  AttentionForm form{.name = "", .terms = "uvrpsabgz", .visibility = causal};
+  AttentionForm form{.name = "", .terms = "uvrpsabgzf", .visibility = causal};
   CHECK(refused(form,
                 [](auto& a) {
                   a.key = Tensor::zeros({2, 2, 3, 4});
@@ -88,7 +88,7 @@ TEST_CASE("attention refuses queries, keys and values of other heads, members, w
 
 TEST_CASE("attention refuses tables of other heads, widths and lengths, each by its name") {
   using Field = Tensor RelativeAttention::*;
-  const AttentionForm both_ways{.name = "", .terms = "uvrpsabgz"};
+  const AttentionForm both_ways{.name = "", .terms = "uvrpsabgzf"};
   auto with = [&](Field field, const Dims& shape) {
     return refused(both_ways, [&](auto& a) { a.*field = Tensor::zeros(shape); });
   };

@@ -2,6 +2,7 @@
 
 // ops/attention.h as loops over indices, forward and backward, with running error bounds.
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,8 +14,35 @@
 namespace shiftgrad::test {
 
 /// The optional terms, in the order of the inputs: content_bias, position_bias, position_rows,
-/// position_queries, position_scores, clipped_keys, clipped_values, key_scores and the sink.
-inline const std::string all_terms = "uvrpsabgz";
+/// position_queries, position_scores, clipped_keys, clipped_values, key_scores, the sink and a
+/// score function's parameters.
+inline const std::string all_terms = "uvrpsabgzf";
+
+/// f(s) = s + s²/4 + w_0 δ/(4 + |δ|) + w_1 (1 + b + h/2), which depends on all that a row says.
+struct PlacedSquare : ScoreFunction {
+  static double by_distance(const ScoreRow& row, int64_t n) {
+    const auto distance = static_cast<double>(row.distance(n));
+    return distance / (4 + std::abs(distance));
+  }
+  static double by_place(const ScoreRow& row) {
+    return 1 + static_cast<double>(row.b) + static_cast<double>(row.h) / 2;
+  }
+
+  void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override {
+    for (int64_t n = 0; n < row.count; ++n) {
+      if (slopes) slopes[n] = 1 + scores[n] / 2;
+      scores[n] += scores[n] * scores[n] / 4 +
+                   row.parameters[0] * static_cast<Scalar>(by_distance(row, n)) +
+                   row.parameters[1] * static_cast<Scalar>(by_place(row));
+    }
+  }
+  void backward(const ScoreRow& row, const Scalar* gradients, Scalar* sums) const override {
+    for (int64_t n = 0; n < row.count; ++n) {
+      sums[0] += gradients[n] * static_cast<Scalar>(by_distance(row, n));
+      sums[1] += gradients[n] * static_cast<Scalar>(by_place(row));
+    }
+  }
+};
 
 /// One use of the op: its sizes, and which of the optional terms it has.
 struct AttentionForm {
@@ -49,7 +77,8 @@ struct AttentionForm {
                                      {'a', {2 * clip + 1, heads, D}},
                                      {'b', {2 * clip + 1, heads, E()}},
                                      {'g', {B, heads, K}},
-                                     {'z', {H}}};
+                                     {'z', {H}},
+                                     {'f', {heads, 2}}};
     std::vector<Dims> result = {{B, H, T, D}, {B, G(), K, D}, {B, G(), K, E()}};
     for (char term : all_terms)
       if (has(term)) result.push_back(optional[term]);
@@ -64,9 +93,12 @@ struct AttentionForm {
         {'u', &a.content_bias},     {'v', &a.position_bias},   {'r', &a.position_rows},
         {'p', &a.position_queries}, {'s', &a.position_scores}, {'a', &a.clipped_keys},
         {'b', &a.clipped_values},   {'g', &a.key_scores},      {'z', &a.sink}};
+    auto function = std::make_shared<PlacedSquare>();
+    optional['f'] = &function->parameters;
     size_t next = 3;
     for (char term : all_terms)
       if (has(term)) *optional[term] = inputs[next++];
+    if (has('f')) a.score_function = function;
     a.factor = factor;
     a.visibility = visibility;
     a.dropout = pattern();
@@ -139,8 +171,35 @@ class AttentionOracle {
     return &scores(b, scores.shape[1] == 1 ? 0 : h, j);
   }
 
-  /// factor ((q_i + u)·k_j + (q_i + v)·(r_δ + a_c) + k_j·p_δ + s_δ + g_j)
+  ScoreRow row_of(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    return {b, h, form_.K - form_.T + i, j, 1, nullptr};
+  }
+  /// The number of a score function's parameter n for head h.
+  Bounded& parameter(std::vector<Numbers>& all, int64_t h, int64_t n) {
+    Numbers& table = all[place_.at('f')];
+    return table(table.shape[0] == 1 ? 0 : h, n);
+  }
+
+  /// s + s²/4 + w_0 δ/(4 + |δ|) + w_1 (1 + b + h/2), or s without a score function
   Bounded score(int64_t b, int64_t h, int64_t i, int64_t j) {
+    Bounded s = plain_score(b, h, i, j);
+    if (!form_.has('f')) return s;
+    ScoreRow row = row_of(b, h, i, j);
+    return s + s * s * Bounded(0.25) +
+           parameter(inputs_, h, 0) * Bounded(PlacedSquare::by_distance(row, 0)) +
+           parameter(inputs_, h, 1) * Bounded(PlacedSquare::by_place(row));
+  }
+  /// Takes the gradient of a score function's result to its parameters and to s.
+  Bounded through_function(int64_t b, int64_t h, int64_t i, int64_t j, const Bounded& slope) {
+    if (!form_.has('f')) return slope;
+    ScoreRow row = row_of(b, h, i, j);
+    parameter(gradients, h, 0) += slope * Bounded(PlacedSquare::by_distance(row, 0));
+    parameter(gradients, h, 1) += slope * Bounded(PlacedSquare::by_place(row));
+    return slope * (Bounded(1) + plain_score(b, h, i, j) * Bounded(0.5));
+  }
+
+  /// factor ((q_i + u)·k_j + (q_i + v)·(r_δ + a_c) + k_j·p_δ + s_δ + g_j)
+  Bounded plain_score(int64_t b, int64_t h, int64_t i, int64_t j) {
     int64_t row = form_.K - 1 - distance(i, j), c = clipped(i, j);
     Bounded sum = term('s', h, row, 0);
     if (Bounded* g = key_score(inputs_, b, h, j)) sum += *g;
@@ -209,7 +268,8 @@ class AttentionOracle {
     for (int64_t j = 0; j < form_.K; ++j)
       if (size_t n = static_cast<size_t>(j); sees(b, i, j))
         pair_gradients(b, h, i, j,
-                       Bounded(static_cast<double>(form_.factor)) * p[n] * (dp[n] - mean));
+                       Bounded(static_cast<double>(form_.factor)) *
+                           through_function(b, h, i, j, p[n] * (dp[n] - mean)));
   }
 
   void pair_gradients(int64_t b, int64_t h, int64_t i, int64_t j, const Bounded& ds) {

@@ -1,0 +1,78 @@
+#include "ops/score_function.h"
+
+#include <array>
+#include <cmath>
+
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "core/tape.h"
+#include "ops/dense_rows.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+void ScoreFunction::backward(const ScoreRow&, const Scalar*, Scalar*) const {
+  fail("score function: parameters ", parameters.shape(), " without a backward() of its own");
+}
+
+SoftCap::SoftCap(double most) : cap(static_cast<Scalar>(most)) {
+  require(cap > 0 && std::isfinite(cap), "soft cap: ", most, ", expected a finite number above 0");
+}
+
+void SoftCap::forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const {
+  simd::axpby(1 / cap, scores, 0, scores, row.count);
+  simd::map(simd::Unary::tanh, scores, scores, row.count);
+  for (int64_t n = 0; slopes && n < row.count; ++n) slopes[n] = 1 - scores[n] * scores[n];
+  simd::axpby(cap, scores, 0, scores, row.count);
+}
+
+const Scalar* parameters_of_head(const Tensor& parameters, int64_t h) {
+  if (!parameters.defined()) return nullptr;
+  return parameters.data() + (parameters.size(0) == 1 ? 0 : h * parameters.layout().strides[0]);
+}
+
+void check_score_function(const char* operation, const ScoreFunction& function, int64_t H) {
+  const Tensor& p = function.parameters;
+  require(!p.defined() || (p.rank() == 2 && (p.size(0) == H || p.size(0) == 1)), operation,
+          ": parameters of the score function ", p.shape(), ", expected [", H, " or 1, n]");
+}
+
+Tensor apply_score_function(const std::shared_ptr<const ScoreFunction>& function,
+                            const Tensor& scores, Scalar factor) {
+  const int64_t B = scores.size(0), H = scores.size(1), T = scores.size(2), K = scores.size(3);
+  check_score_function("apply_score_function", *function, H);
+  const Tensor parameters = with_dense_rows(function->parameters);
+  auto row_of = [=](int64_t n) {
+    return ScoreRow{n / T / H, n / T % H, K - T + n % T,
+                    0,         K,         parameters_of_head(parameters, n / T % H)};
+  };
+  Tensor y = Tensor::empty(scores.shape());
+  accumulate(0, y, scores, factor);
+  const bool records = recording(std::array{&scores, &parameters});
+  const Tensor slopes = records ? Tensor::empty(scores.shape()) : Tensor();
+  parallel_each(B * H * T, 16, [&](int64_t n) {
+    function->forward(row_of(n), y.mutable_data() + n * K,
+                      records ? slopes.mutable_data() + n * K : nullptr);
+  });
+  record(y, {&scores, &parameters}, [=](const Tensor& dy) {
+    Tensor dscores = Tensor::empty(scores.shape());
+    parallel_each(B * H * T, 16, [&](int64_t n) {
+      simd::zip(simd::Binary::weigh, dy.data() + n * K, slopes.data() + n * K,
+                dscores.mutable_data() + n * K, K);
+    });
+    if (scores.requires_gradient()) accumulate(scores.open_gradient(), dscores, factor);
+    if (!parameters.requires_gradient()) return;
+    Tensor sums = Tensor::zeros({B, H, parameters.size(1)});
+    parallel_each(B * H, 1, [&](int64_t head) {
+      for (int64_t n = head * T; n < (head + 1) * T; ++n)
+        function->backward(row_of(n), dy.data() + n * K,
+                           sums.mutable_data() + head * parameters.size(1));
+    });
+    accumulate(expand(parameters, sums.shape()).open_gradient(), sums);
+  });
+  return y;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,129 @@
+#include "ops/score_function.h"
+
+#include "ops/attention.h"
+#include "tests/support/attention_forms.h"
+#include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
+
+namespace shiftgrad::test::attention_forms {
+
+namespace {
+
+Tensor capped(const Tensor& scores, double cap, Scalar factor) {
+  return apply_score_function(std::make_shared<SoftCap>(cap), scores, factor);
+}
+
+/// y of attention whose scores a function changes, in the kernel or its twin.
+Tensor with_function(const std::shared_ptr<const ScoreFunction>& function,
+                     const std::vector<Tensor>& inputs, Op op) {
+  AttentionForm form{.name = "", .T = 60, .K = 650, .visibility = causal};
+  RelativeAttention a = form.attention(inputs);
+  a.factor = 3;
+  a.score_function = function;
+  return op(a);
+}
+
+std::vector<Tensor> long_inputs() {
+  return random_inputs({.name = "", .T = 60, .K = 650, .visibility = causal});
+}
+
+/// A function that forgot its parameters' gradient.
+struct Shifted : ScoreFunction {
+  void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override {
+    for (int64_t n = 0; n < row.count; ++n) {
+      scores[n] += row.parameters[0];
+      if (slopes) slopes[n] = 1;
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a soft cap: values and gradients") {
+  check_rows({{"soft cap",
+               {{2, 2, 3, 17}},
+               [](const std::vector<Tensor>& in) { return capped(in[0], 0.75, 2); },
+               [](const std::vector<Numbers>& in) {
+                 Numbers y(in[0].shape);
+                 for (size_t n = 0; n < y.values.size(); ++n)
+                   y.values[n] = Bounded(0.75) * tanh(Bounded(2) * in[0].values[n] / Bounded(0.75));
+                 return y;
+               }}});
+}
+
+TEST_CASE("a soft cap in attention: the kernel and its twin agree, and nothing exceeds the cap") {
+  std::vector<Tensor> inputs = long_inputs();
+  auto cap = std::make_shared<SoftCap>(0.5);
+  auto run = [&](Op op) {
+    std::vector<Tensor> own, all;
+    for (const Tensor& input : inputs) own.push_back(input.detach().require_gradient());
+    Tape tape;
+    all = {with_function(cap, own, op)};
+    tape.backward(all[0], RandomValues(2).tensor(all[0].shape()));
+    for (const Tensor& input : own) all.push_back(input.gradient());
+    return all;
+  };
+  std::vector<Tensor> kernel = run(relative_attention), twin = run(composed);
+  for (size_t n = 0; n < kernel.size(); ++n) {
+    std::vector<Scalar> of_kernel = kernel[n].values(), of_twin = twin[n].values();
+    double greatest = 0, apart = 0;
+    for (size_t m = 0; m < of_kernel.size(); ++m) {
+      greatest = std::max(greatest, std::abs(static_cast<double>(of_twin[m])));
+      apart = std::max(apart, std::abs(static_cast<double>(of_kernel[m] - of_twin[m])));
+    }
+    CHECK(greatest > 0);
+    CHECK(apart <= 64 * epsilon * greatest);
+  }
+  for (Scalar score : capped(RandomValues(3).tensor({1, 1, 9, 40}), 0.5, 100).values())
+    CHECK(std::abs(score) <= Scalar{0.5});
+}
+
+TEST_CASE("an infinite slope of a pair without weight passes nothing on") {
+  struct Root : ScoreFunction {  // sign(s) √|s|, whose slope at 0 is infinite
+    void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override {
+      for (int64_t n = 0; n < row.count; ++n) {
+        const Scalar root = std::sqrt(std::abs(scores[n]));
+        if (slopes) slopes[n] = 1 / (2 * root);
+        scores[n] = std::copysign(root, scores[n]);
+      }
+    }
+  };
+  AttentionForm form{.name = "", .T = 2, .K = 4, .visibility = {{false}, last_keys({2, 4}, 1)}};
+  for (Op op : {relative_attention, composed}) {
+    std::vector<Tensor> inputs = random_inputs(form);
+    inputs[1] = with_tokens(
+                    inputs[1], [](int64_t, int64_t j) { return j == 3; }, 0)
+                    .require_gradient();
+    RelativeAttention a = form.attention(inputs);
+    a.score_function = std::make_shared<Root>();
+    Tape tape;
+    tape.backward(op(a), random_cotangent(form));
+    for (const Tensor& input : inputs)
+      for (Scalar slope : input.gradient().values()) CHECK(std::isfinite(slope));
+  }
+}
+
+TEST_CASE("score functions are refused by name") {
+  for (double cap : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
+    CHECK(refusal([&] { SoftCap{cap}; }) ==
+          text("soft cap: ", cap, ", expected a finite number above 0"));
+  auto shifted = std::make_shared<Shifted>();
+  std::vector<Tensor> inputs = long_inputs();
+  for (Op op : {relative_attention, composed}) {
+    for (const Dims& shape : {Dims{3, 1}, Dims{2}, Dims{2, 1, 1}}) {
+      shifted->parameters = Tensor::zeros(shape);
+      CHECK(refusal([&] { with_function(shifted, inputs, op); }) ==
+            text("relative_attention: parameters of the score function ", shape,
+                 ", expected [2 or 1, n]"));
+    }
+    shifted->parameters = Tensor::zeros({1, 1});
+    CHECK(with_function(shifted, inputs, op).defined());
+    shifted->parameters.require_gradient();
+    Tape tape;
+    Tensor y = with_function(shifted, inputs, op);
+    CHECK(refusal([&] { tape.backward(y, Tensor::full(y.shape(), 1)); }) ==
+          "score function: parameters [1, 1] without a backward() of its own");
+  }
+}
+
+}  // namespace shiftgrad::test::attention_forms
