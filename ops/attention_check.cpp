@@ -18,11 +18,6 @@ void check_table(const char* name, const Tensor& table, const char* rows, int64_
           " or 1, ", D, "]");
 }
 
-/// Whether so many heads can be in so many groups of one size.
-bool are_groups(int64_t groups, int64_t heads) {
-  return groups == heads || (groups > 0 && heads % groups == 0);
-}
-
 void check_bias(const char* name, const Tensor& bias, int64_t H, int64_t D) {
   require(!bias.defined() || bias.shape() == Dims{H, D}, "relative_attention: ", name, " ",
           bias.shape(), ", expected ", Dims{H, D});
@@ -43,16 +38,18 @@ void check_clipped(const char* name, const Tensor& table) {
 
 }  // namespace
 
+bool are_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
+  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) return false;
+  const int64_t H = q.size(1), G = k.size(1);
+  return (G == H || (G > 0 && H % G == 0)) && k.size(3) == q.size(3) && v.size(1) == G &&
+         v.size(2) == k.size(2) && k.size(0) == q.size(0) && v.size(0) == q.size(0);
+}
+
 void check_attention(const RelativeAttention& a) {
   require_defined("relative_attention", "query", a.query, "key", a.key, "value", a.value);
   const Tensor &q = a.query, &k = a.key, &v = a.value;
-  auto fits = [&](const Tensor& x) {
-    return x.rank() == 4 && x.size(0) == q.size(0) && x.size(1) == k.size(1) &&
-           x.size(2) == k.size(2);
-  };
-  require(q.rank() == 4 && k.rank() == 4 && fits(k) && fits(v) && q.size(3) == k.size(3) &&
-              are_groups(k.size(1), q.size(1)),
-          "relative_attention: query ", q.shape(), ", key ", k.shape(), ", value ", v.shape(),
+  require(are_heads(q, k, v), "relative_attention: query ", q.shape(), ", key ", k.shape(),
+          ", value ", v.shape(),
           ": expected [B, H, T, D], [B, G, K, D] and [B, G, K, E], where G divides H");
   int64_t H = q.size(1), T = q.size(2), K = k.size(2), D = q.size(3), E = v.size(3);
   check_bias("content_bias", a.content_bias, H, D);

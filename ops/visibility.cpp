@@ -98,7 +98,7 @@ int64_t Sight::chunk_size() const {
 void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) const {
   Sight(sight).limits([&](const auto& rule, const Field& field) {
     std::string wrong = rule ? range_error(*rule, {1, HUGE_VAL}) : "";
-    if (!wrong.empty()) fail(operation, ": ", rule_text(*rule, field), wrong);
+    if (!wrong.empty()) fail(operation, ": ", rule_text(field.name, *rule), wrong);
   });
   std::string wrong = range_error(static_cast<double>(first_position), range::steps);
   require(wrong.empty(), operation, ": a first_position of ", first_position, wrong);
@@ -115,8 +115,8 @@ Interval Visibility::range(int64_t b, int64_t i, int64_t T, int64_t K) const {
   Interval range = range_of(*this, i, T, K);
   if (sight.always) {
     const int64_t first = first_keys(*this, i, T, K);
-    if (range.begin >= range.end) range = {0, first};
-    if (first > 0) range.begin = 0;
+    if (range.begin >= range.end) range = {0, 0};
+    if (first > 0) range = {0, std::max(range.end, first)};
   }
   if (!spans) return range;
   const int64_t member = spans->shape[0] > 1 ? b : 0;

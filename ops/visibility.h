@@ -62,9 +62,8 @@ std::ostream& operator<<(std::ostream& out, const Rule& rule) {
 }
 
 /// Returns a rule as errors name it, such as "a window of 3".
-template <class Rule>
-std::string rule_text(const Rule& rule, const Field& field) {
-  return text(field.name[0] == 'a' ? "an " : "a ", field.name, " of ", rule);
+std::string rule_text(const std::string& name, const auto& rule) {
+  return text(name[0] == 'a' ? "an " : "a ", name, " of ", rule);
 }
 
 /// Return what was expected of a number that is not allowed, such as ", expected at least 1";

@@ -82,6 +82,8 @@ TEST_CASE("the first keys are seen beside a window and chunks, but not in a quer
   CHECK(seen({{.causal = true, .window = 2, .always = 1}}, 5, 5) ==
         Rows{"10000", "11000", "11100", "10110", "10011"});
   CHECK(seen({{.causal = false, .window = 1, .always = 2}}, 3, 4) == Rows{"1100", "1110", "1101"});
+  CHECK(seen({{.causal = false, .window = 1, .always = 3}}, 4, 4) ==
+        Rows{"1110", "1110", "1110", "1111"});
   CHECK(seen({{.causal = true, .chunk = Chunk{2, 0}, .always = 1}}, 4, 4) ==
         Rows{"1000", "1100", "1010", "1011"});
   CHECK(seen({{.causal = true, .always = 9}}, 2, 2) == Rows{"10", "11"});

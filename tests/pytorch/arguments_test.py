@@ -51,7 +51,8 @@ class Arguments(unittest.TestCase):
             "relative_attention", "restore", "set_precision"])
         self.assertEqual(list(inspect.signature(sg.relative_attention).parameters), [
             "q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries", "position_scores",
-            "clipped_keys", "clipped_values", "key_scores", "sink", "scale", "causal", "window", "chunk", "key_padding_mask", "attention_mask",
+            "clipped_keys", "clipped_values", "key_scores", "sink", "scale", "causal", "window", "chunk", "always", "spans",
+            "soft_cap", "key_padding_mask", "attention_mask",
             "dropout_p"])
 
     def test_tensors_of_attention(self):
@@ -70,10 +71,10 @@ class Arguments(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, rf"^relative_attention: .*\b{name} \[7\],[^\n]* expected \[[^\n]*$"):
                 self.attend(**{name: torch.zeros(7)})
         self.refused(ValueError, "relative_attention: q [2, 2, 3, 4], k [2, 2, 3, 3], v [2, 2, 3, 4], expected [B, H, T, D], "
-                     "and [B, H, K, D] twice", lambda: sg.relative_attention(q, q[..., :3], q))
+                     "[B, G, K, D] and [B, G, K, E], where G divides H", lambda: sg.relative_attention(q, q[..., :3], q))
 
     def test_options_of_attention(self):
-        for name in ("scale", "dropout_p"):
+        for name in ("scale", "dropout_p", "soft_cap"):
             missing = ((None, "None"),) if name == "dropout_p" else ()
             self.wrong("relative_attention", name, self.attend, numbers + missing, "a number")
             for value in (math.nan, math.inf, -math.inf):
@@ -81,6 +82,13 @@ class Arguments(unittest.TestCase):
                              lambda: self.attend(**{name: value}))
             self.refused(ValueError, f"relative_attention: {name} is 1{'0' * 79}…, expected a number that a float can have",
                          lambda: self.attend(**{name: 10**400}))
+        for cap in (0, -1.5):
+            self.refused(ValueError, f"soft cap: {cap}, expected a finite number above 0", lambda: self.attend(soft_cap=cap))
+        self.wrong("relative_attention", "always", self.attend, whole_numbers, "a whole number")
+        for always, line in ((0, "0, expected at least 1"), (-2, "-2, expected at least 1"),
+                             ([1, 2], "[1,2], expected a whole number"),
+                             (10**30, "1e+30, expected 1 to 9223372036854775807")):
+            self.refused(ValueError, f"relative_attention: an always of {line}", lambda: self.attend(always=always))
         for rate in (1, 1.5, -0.1):
             self.refused(ValueError, f"relative_attention: dropout_p is {rate}, expected 0 to below 1",
                          lambda: self.attend(dropout_p=rate))
@@ -111,6 +119,14 @@ class Arguments(unittest.TestCase):
                 self.refused(TypeError, f"{name}: {mask} is on meta, expected cpu", lambda: call(**{mask: hidden.to("meta")}))
                 with self.assertRaisesRegex(ValueError, rf"^relative_attention: {mask} \[7\], expected \[[^\n]*$"):
                     call(**{mask: hidden.new_zeros(7)})
+
+    def test_spans(self):
+        self.wrong("relative_attention", "spans", self.attend, no_tensors, "a torch.Tensor")
+        for spans in (q, q.bool(), q.to(torch.int16)):
+            self.refused(TypeError, f"relative_attention: spans is {spans.dtype}, expected torch.int32 or torch.int64",
+                         lambda: self.attend(spans=spans))
+        self.refused(TypeError, "relative_attention: spans is torch.strided on meta, expected torch.strided on cpu",
+                     lambda: self.attend(spans=q.long().to("meta")))
 
     def test_layers(self):
         layer = sg.layer("multi_head_attention", d_model=D, n_head=2)

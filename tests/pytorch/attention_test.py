@@ -13,9 +13,11 @@ B, H, D = 2, 2, 4
 
 
 def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, position_queries=None,
-          position_scores=None, clipped_keys=None, clipped_values=None, key_scores=None, sink=None, scale=None, causal=True, window=None, chunk=None,
+          position_scores=None, clipped_keys=None, clipped_values=None, key_scores=None, sink=None, scale=None, causal=True,
+          window=None, chunk=None, always=None, spans=None, soft_cap=None,
           key_padding_mask=None, attention_mask=None):
     T, K = q.shape[2], k.shape[2]
+    k, v = (each.repeat_interleave(H // each.shape[1], 1) for each in (k, v))
     delta = K - T + torch.arange(T)[:, None] - torch.arange(K)[None]  # [T, K]
     with_bias = lambda bias: q if bias is None else q + bias[:, None]
     score = with_bias(content_bias) @ k.transpose(-1, -2)
@@ -36,8 +38,6 @@ def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, po
     if key_scores is not None:
         score = score + key_scores[:, :, None]
     hidden = torch.zeros(B, T, K, dtype=torch.bool)
-    if causal:
-        hidden = hidden | (delta < 0)
     if window is not None:
         left, right = window if isinstance(window, tuple) else (window - 1, window - 1)
         hidden = hidden | (delta > left) | (delta < -right)
@@ -45,18 +45,26 @@ def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, po
         size, left_chunks = chunk
         ahead = ((K - T + torch.arange(T)) // size)[:, None] - (torch.arange(K) // size)[None]
         hidden = hidden | (ahead < 0) | (ahead > left_chunks)
+    if always is not None:
+        hidden = hidden & (torch.arange(K) >= always)
+    if causal:
+        hidden = hidden | (delta < 0)
+    if spans is not None:
+        hidden = hidden | ~((spans[..., :1] <= torch.arange(K)) & (torch.arange(K) < spans[..., 1:]))
     if key_padding_mask is not None:
         hidden = hidden | key_padding_mask[:, None]
     if attention_mask is not None:
         hidden = hidden | attention_mask
     score = score * (1 / math.sqrt(D) if scale is None else scale)
+    if soft_cap is not None:
+        score = soft_cap * torch.tanh(score / soft_cap)
     score = score.masked_fill(hidden[:, None], -math.inf)
     if sink is not None:
         score = torch.cat([score, sink[:, None, None].expand(B, H, T, 1)], -1)
     p = score.softmax(-1)[..., :K].nan_to_num(0)
     y = p @ v
     if clipped_values is not None:
-        y = y + torch.einsum("bhij,ijhd->bhid", p, clipped(clipped_values).expand(T, K, H, D))
+        y = y + torch.einsum("bhij,ijhd->bhid", p, clipped(clipped_values).expand(T, K, H, -1))
     return y
 
 
@@ -69,20 +77,28 @@ def terms(n, heads, which, K=None):
     return {name: torch.randn(*shapes[name], dtype=torch.float64) for name in which}
 
 
+class Grouped(torch.nn.Module):
+    def forward(self, q, k, v):
+        return sg.relative_attention(q, k, v)
+
+
 class RelativeAttention(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(1)
 
-    def heads(self, T, K):
-        return [torch.randn(B, H, n, D, dtype=torch.float64) for n in (T, K, K)]
+    def heads(self, T, K, groups=H, E=D):
+        shapes = (B, H, T, D), (B, groups, K, D), (B, groups, K, E)
+        return [torch.randn(*shape, dtype=torch.float64) for shape in shapes]
 
-    def check(self, T, K, which, heads=H, **options):
+    def check(self, T, K, which, heads=H, groups=H, E=D, **options):
         causal = options.get("causal", True)
-        tensors = self.heads(T, K)
+        tensors = self.heads(T, K, groups, E)
         given = terms(K if causal else K + T - 1, heads, which, K)
+        if "clipped_values" in given:
+            given["clipped_values"] = torch.randn(3, heads, E, dtype=torch.float64)
         leaves = [each.requires_grad_() for each in (*tensors, *given.values())]
         y, expected = (f(*tensors, **given, **options) for f in (sg.relative_attention, dense))
-        self.assertEqual(y.shape, (B, H, T, D))
+        self.assertEqual(y.shape, (B, H, T, E))
         cotangent = torch.randn_like(y)
         got = torch.autograd.grad(y, leaves, cotangent)
         wanted = torch.autograd.grad(expected, leaves, cotangent)
@@ -113,6 +129,34 @@ class RelativeAttention(unittest.TestCase):
         for options in ({"window": (30, 5)}, {"chunk": (16, 2)}):
             y = torch.compile(sg.relative_attention, fullgraph=True)(q, k, v, causal=False, **options)
             torch.testing.assert_close(y, dense(q, k, v, causal=False, **options), rtol=1e-11, atol=1e-11)
+
+    def test_groups_of_heads_and_values_of_any_width(self):
+        for groups, E, causal in itertools.product((1, 2), (D, 7), (True, False)):
+            with self.subTest(groups=groups, E=E, causal=causal):
+                self.check(3, 5, (), groups=groups, E=E, causal=causal)
+                self.check(3, 5, ("position_rows", "position_queries", "clipped_values", "sink"), groups=groups, E=E,
+                           causal=causal)
+        q, k, v = self.heads(30, 40, groups=1, E=9)
+        y = torch.compile(sg.relative_attention, fullgraph=True)(q, k, v)
+        torch.testing.assert_close(y, dense(q, k, v), rtol=1e-11, atol=1e-11)
+        exported = torch.export.export(Grouped(), (q, k, v)).module()
+        self.assertTrue(torch.equal(exported(q, k, v), sg.relative_attention(q, k, v)))
+
+    def test_spans_and_first_keys(self):
+        spans = torch.tensor([[[0, 2], [2, 5], [3, 3], [0, 5]], [[1, 4], [0, 0], [0, 5], [4, 5]]])
+        for causal, each in itertools.product((True, False), (spans, spans[1:], spans.int())):
+            with self.subTest(causal=causal, shape=each.shape, dtype=each.dtype):
+                self.check(4, 5, ("position_scores", "sink"), causal=causal, spans=each)
+                self.check(4, 5, (), causal=causal, spans=each, window=2, always=1)
+        for causal, options in itertools.product((True, False), ({"window": 1}, {"chunk": (2, 0)}, {"window": (0, 1)})):
+            for always in (1, 2, 9):
+                with self.subTest(causal=causal, always=always, **options):
+                    self.check(4, 5, ("position_rows",), causal=causal, always=always, **options)
+
+    def test_a_soft_cap(self):
+        for causal in (True, False):
+            self.check(4, 6, (), causal=causal, soft_cap=0.5)
+            self.check(4, 6, ("position_rows", "key_scores", "sink"), causal=causal, soft_cap=1, window=3, groups=1)
 
     def test_a_huge_window_hides_nothing(self):
         for causal in (True, False):
@@ -187,6 +231,11 @@ class RelativeAttention(unittest.TestCase):
             "a window of [0,9223372036854775808], expected two": {"window": (0, 2**63)},
             "a chunk of [0, 2], expected at least 1": {"chunk": (0, 2)},
             "a chunk of 3, expected two": {"chunk": 3},
+            "an always of 0, expected at least 1": {"always": 0},
+            "a span of 0 to 5, expected numbers from 0 to 4": {"spans": torch.tensor([[[0, 5]] * 3])},
+            "a span of 2 to 1, expected numbers from 0 to 4": {"spans": torch.tensor([[[2, 1]] * 3])},
+            "spans with 1e+12": {"spans": torch.tensor([[[0, 10**12]] * 3])},
+            "spans [1, 2, 2], expected [2, 3, 2]": {"spans": torch.zeros(1, 2, 2, dtype=torch.int64)},
             "position_bias without": {"position_bias": torch.zeros(H, D, dtype=torch.float64)},
             "dropout_p is 1.0, expected 0 to below 1": {"dropout_p": 1.0},
             "dropout_p is 1.5, expected 0 to below 1": {"dropout_p": 1.5},

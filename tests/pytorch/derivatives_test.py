@@ -54,6 +54,14 @@ class Derivatives(unittest.TestCase):
         self.check(("clipped_values",), causal=False, attention_mask=blind, key_padding_mask=padding)
         self.check(("position_scores",), attention_mask=blind[0], key_padding_mask=padding[:1])
 
+    def test_groups_spans_and_a_soft_cap(self):
+        spans = torch.tensor([[[0, 2], [1, 4], [2, 2]]])
+        for causal in (True, False):
+            self.check(("sink",), causal=causal, spans=spans, soft_cap=0.7)
+            self.check((), causal=causal, window=1, always=1, seed=2, dropout_p=0.3)
+        self.heads[1:] = leaf(B, 1, K, D), leaf(B, 1, K, D + 2)
+        self.check(("position_rows", "position_queries", "key_scores"), soft_cap=1.5, seed=4, dropout_p=0.3)
+
     def test_dropout_drops_the_same(self):
         self.check(("position_rows", "clipped_values"), seed=5, dropout_p=0.4)
         self.check((), seed=6, dropout_p=0.4, causal=False)

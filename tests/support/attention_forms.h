@@ -84,6 +84,8 @@ inline std::vector<AttentionForm> masked_forms() {
          {.sight = {.causal = past_only}, .spans = some_spans(2, 3, 4)});
     form(past_only ? "first keys of the past" : "first keys",
          {.sight = {.causal = past_only, .window = 1, .always = 1}});
+    form(past_only ? "more first keys than queries of the past" : "more first keys than queries",
+         {.sight = {.causal = past_only, .window = 1, .always = 9}});
   }
   form("first keys beside chunks",
        {.sight = {.causal = false, .chunk = Chunk{1, 0}, .always = 2}, .first_position = 3});

@@ -16,6 +16,7 @@
 #include "nn/models/config.h"
 #include "nn/parameter_budget.h"
 #include "ops/attention.h"
+#include "ops/attention_check.h"
 #include "ops/shape.h"
 #include "ops/shift.h"
 
@@ -131,19 +132,18 @@ class ShiftProgram : public Program {
 class AttentionProgram : public Program {
  public:
   explicit AttentionProgram(const std::string& config)
-      : Program("relative_attention", {"q", "k", "v", "content_bias", "position_bias",
-                                       "position_rows", "position_queries", "position_scores",
-                                       "clipped_keys", "clipped_values", "key_scores", "sink"}) {
+      : Program(
+            "relative_attention",
+            {"q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries",
+             "position_scores", "clipped_keys", "clipped_values", "key_scores", "sink", "spans"}) {
     nlohmann::json options = parse_json("relative_attention: the options", config, 2);
     sight_.causal = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
     sight_.limits([&]<class Rule>(std::optional<Rule>& rule, const Field& field) {
-      if (!options.contains(field.name)) return;
-      if constexpr (std::is_same_v<Rule, int64_t>)
-        rule = option(options, field.name, Rule{});
-      else
-        rule = rule_in<Rule>(options, field.name);
+      if (options.contains(field.name)) rule = rule_in<Rule>(options, field.name);
     });
+    if (options.contains("soft_cap"))
+      soft_cap_ = std::make_shared<SoftCap>(option(options, "soft_cap", 0.0));
     dropout_ = option(options, "dropout_p", 0.0);
     require(0 <= dropout_ && dropout_ < 1, name_, ": a dropout rate of ", dropout_,
             ", expected 0 to below 1");
@@ -168,7 +168,9 @@ class AttentionProgram : public Program {
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
     require(!scale_ || std::isfinite(*a.factor), name_, ": a scale of ", scale_.value_or(1),
             ", beyond the range of the tensors");
+    a.score_function = soft_cap_;
     a.visibility = {sight_, context.key_padding_mask, context.attention_mask};
+    if (tensors[12].defined()) a.visibility.spans = spans_of(tensors[12]);
     a.dropout = context.dropout_pattern(dropout_);
     return relative_attention(a);
   }
@@ -177,10 +179,18 @@ class AttentionProgram : public Program {
   /// Throws by the names of the arguments, which are those of the equation.
   void check_heads(const Tensor& q, const Tensor& k, const Tensor& v) const {
     require_defined("relative_attention", "q", q, "k", k, "v", v);
-    bool fits = q.rank() == 4 && k.rank() == 4 && k.shape() == v.shape() &&
-                q.size(0) == k.size(0) && q.size(1) == k.size(1) && q.size(3) == k.size(3);
-    require(fits, name_, ": q ", q.shape(), ", k ", k.shape(), ", v ", v.shape(),
-            ", expected [B, H, T, D], and [B, H, K, D] twice");
+    require(are_heads(q, k, v), name_, ": q ", q.shape(), ", k ", k.shape(), ", v ", v.shape(),
+            ", expected [B, H, T, D], [B, G, K, D] and [B, G, K, E], where G divides H");
+  }
+
+  /// Returns spans of keys, which PyTorch's side made of whole numbers.
+  std::shared_ptr<const Tokens> spans_of(const Tensor& x) const {
+    Tokens result{x.shape(), {}};
+    for (Scalar number : x.values()) {
+      require(std::abs(number) < 1e9, name_, ": spans with ", number, ", expected numbers of keys");
+      result.values.push_back(static_cast<int32_t>(number));
+    }
+    return std::make_shared<const Tokens>(std::move(result));
   }
 
   template <class Value>
@@ -202,20 +212,24 @@ class AttentionProgram : public Program {
       bool fits = number.is_number_integer() &&
                   !(number.is_number_unsigned() && number.get<uint64_t>() > uint64_t{INT64_MAX});
       require(
-          fits, name_, ": a ", key, " of ", shown(given), ", expected ",
+          fits, name_, ": ", rule_text(key, shown(given)), ", expected ",
           given.is_array() || !is_of_one_number<Rule> ? "two whole numbers from 0 to " : "1 to ",
           INT64_MAX);
       numbers.push_back(number.get<int64_t>());
     }
     size_t count = given.is_array() || !is_of_one_number<Rule> ? 2 : 1;
-    require(numbers.size() == count, name_, ": a ", key, " of ", shown(given),
-            ", expected two whole numbers");
-    if constexpr (is_of_one_number<Rule>)
-      if (count == 1) return numbers[0];
-    return {numbers[0], numbers[1]};
+    if (numbers.size() == count) {
+      if constexpr (is_of_one_number<Rule>)
+        if (count == 1) return numbers[0];
+      if constexpr (std::is_constructible_v<Rule, int64_t, int64_t>)
+        return Rule{numbers[0], numbers[1]};
+    }
+    fail(name_, ": ", rule_text(key, shown(given)), ", expected ",
+         std::is_same_v<Rule, int64_t> ? "a whole number" : "two whole numbers");
   }
 
   std::optional<double> scale_;
+  std::shared_ptr<const SoftCap> soft_cap_;
   Sight sight_;
   double dropout_ = 0;
 };

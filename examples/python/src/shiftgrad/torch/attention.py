@@ -8,7 +8,7 @@ from . import inputs
 from .operator import call
 
 _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries",
-          "position_scores", "clipped_keys", "clipped_values", "key_scores", "sink")
+          "position_scores", "clipped_keys", "clipped_values", "key_scores", "sink", "spans")
 
 
 def _number(key, value):
@@ -25,7 +25,7 @@ def _whole(key, value):
     return str(inputs.whole_number("relative_attention", key, value))
 
 
-def _config(scale, causal, window, chunk, dropout_p):
+def _config(scale, causal, window, chunk, always, soft_cap, dropout_p):
     """The options as JSON, without the module json, which torch.compile does not trace."""
     if causal is not True and causal is not False:
         causal = inputs.flag("relative_attention", "causal", causal)
@@ -38,7 +38,20 @@ def _config(scale, causal, window, chunk, dropout_p):
         options.append(f'"window": {_whole("window", window)}')
     if chunk is not None:
         options.append(f'"chunk": {_whole("chunk", chunk)}')
+    if always is not None:
+        options.append(f'"always": {_whole("always", always)}')
+    if soft_cap is not None:
+        options.append(_number("soft_cap", soft_cap))
     return "{" + ", ".join(options) + "}"
+
+
+def _spans(spans, q):
+    """Spans as the operator takes them: in the dtype of q, which has all whole numbers that a length can be."""
+    if not isinstance(spans, torch.Tensor):
+        raise TypeError(f"relative_attention: spans is {type(spans).__name__}, expected a torch.Tensor")
+    if spans.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"relative_attention: spans is {spans.dtype}, expected torch.int32 or torch.int64")
+    return spans.to(q.dtype) if isinstance(q, torch.Tensor) else spans
 
 
 def relative_attention(
@@ -48,7 +61,8 @@ def relative_attention(
     clipped_keys: torch.Tensor | None = None, clipped_values: torch.Tensor | None = None,
     key_scores: torch.Tensor | None = None, sink: torch.Tensor | None = None,
     scale: float | None = None, causal: bool = True, window: int | tuple[int, int] | None = None,
-    chunk: tuple[int, int] | None = None, key_padding_mask: torch.Tensor | None = None,
+    chunk: tuple[int, int] | None = None, always: int | None = None, spans: torch.Tensor | None = None,
+    soft_cap: float | None = None, key_padding_mask: torch.Tensor | None = None,
     attention_mask: torch.Tensor | None = None, dropout_p: float = 0.0,
 ) -> torch.Tensor:
     """Returns y [B, H, T, D] in memory linear in T. Terms that are None are left out.
@@ -61,16 +75,20 @@ def relative_attention(
                              + k_j · position_queries[δ] + position_scores[δ] + key_scores_j )
         y_i      = Σ_j softmax_j(score_ij) (v_j + clipped_values[c])
 
-    q is [B, H, T, D], k and v are [B, H, K, D], the biases [H, D]. position_rows and
+    q is [B, H, T, D], k [B, G, K, D] and v [B, G, K, E], where G divides H: each group of H / G heads
+    shares keys and values (grouped queries). The biases are [H, D]. position_rows and
     position_queries [n, H or 1, D] and position_scores [n, H] have a row for each distance from K - 1 down:
-    n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. key_scores [B, H or 1, K] are
+    n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D], and E wide for values. key_scores [B, H or 1, K] are
     scores of the keys alone, such as a forgetting transformer's. sink [H] is one more logit in each softmax,
-    after the scale and without a value (gpt-oss). scale is 1/√D unless given.
+    after the scale and without a value (gpt-oss). scale is 1/√D unless given. With a soft_cap c, each score
+    s becomes c tanh(s / c) before the softmax (Gemma 2).
     A window hides keys with |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left.
     chunk, (size, left_chunks), cuts the keys into chunks of that size, from the first key on: a query sees
-    its own chunk and left_chunks before it. key_padding_mask [B or 1, K] and attention_mask [T, K] or
-    [B or 1, T, K] are true where hidden. A query that sees no key gives 0. Time and memory of what a window
-    or chunks hide are saved. Derivatives beyond the first are computed with memory of [B, H, T, K].
+    its own chunk and left_chunks before it. always is how many of the first keys neither a window nor
+    chunks hide. spans [B or 1, T, 2], of torch.int32 or int64, are the first key that a query may see, and the
+    one behind its last: documents in one row, prefixes, windows of any form. key_padding_mask [B or 1, K] and attention_mask [T, K] or
+    [B or 1, T, K] are true where hidden. A query that sees no key gives 0. Time and memory of what a window,
+    chunks or spans hide are saved. Derivatives beyond the first are computed with memory of [B, H, T, K].
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
                clipped_keys, clipped_values, key_scores, sink]
@@ -79,10 +97,11 @@ def relative_attention(
         cast_to = None
     if cast_to is not None:
         tensors = [inputs.cast(tensor) for tensor in tensors]
+    tensors.append(None if spans is None else _spans(spans, tensors[0]))
     inputs.check("relative_attention", _names, tensors, 3)
     masks = (inputs.check_padding("relative_attention", key_padding_mask, q),
              inputs.check_mask("relative_attention", "attention_mask", attention_mask))
-    config = _config(scale, causal, window, chunk, dropout_p)
+    config = _config(scale, causal, window, chunk, always, soft_cap, dropout_p)
     seed = inputs.draw_seed() if dropout_p else None
     y = call(tensors, *masks, seed, "relative_attention", config, inputs.precision())
     return y if cast_to is None else y.to(cast_to)

@@ -21,29 +21,36 @@ def _clipped_row(table, T, K):
     return table[(j - at).clamp(-m, m) + m]
 
 
-def _hidden(T, K, device, options, key_padding_mask, attention_mask):
+def _hidden(T, K, device, options, spans, key_padding_mask, attention_mask):
     """What is hidden, as [T, K] or [1 or B, T, K]."""
     at, j = _places(T, K, device)
-    hidden = at < j if options.get("causal", True) else torch.zeros(T, K, dtype=torch.bool, device=device)
+    hidden = torch.zeros(T, K, dtype=torch.bool, device=device)
     if (window := options.get("window")) is not None:
         left, right = window if isinstance(window, list) else (window - 1, window - 1)
         hidden = hidden | (at - j > left) | (j - at > right)
     if (chunk := options.get("chunk")) is not None:
         ahead = at // chunk[0] - j // chunk[0]
         hidden = hidden | (ahead < 0) | (ahead > chunk[1])
+    hidden = hidden & (j >= options.get("always", 0))
+    if options.get("causal", True):
+        hidden = hidden | (at < j)
+    if spans is not None:
+        hidden = hidden | (j < spans[..., :1]) | (j >= spans[..., 1:])
     if key_padding_mask is not None:
         hidden = hidden | key_padding_mask[:, None]
     return hidden if attention_mask is None else hidden | attention_mask
 
 
 def composed(tensors, key_padding_mask, attention_mask, config, kept=None):
-    """y [B, H, T, D] of the tensors of relative_attention, in its order, with a config as JSON.
+    """y [B, H, T, E] of the tensors of relative_attention, in its order, with a config as JSON.
 
     `kept` [B, H, T, K] are the factors of dropout on the probabilities, or None. Time and memory grow with T · K.
     """
     (q, k, v, content_bias, position_bias, rows, queries, scores, clipped_keys, clipped_values, key_scores,
-     sink) = tensors
+     sink, spans) = tensors
     options, T, K = json.loads(config), q.shape[2], k.shape[2]
+    if k.shape[1] != q.shape[1]:
+        k, v = (each.repeat_interleave(q.shape[1] // k.shape[1], 1) for each in (k, v))
     biased = lambda bias: q if bias is None else q + bias[:, None]
     score = biased(content_bias) @ k.transpose(2, 3)  # [B, H, T, K]
     if rows is not None:
@@ -56,11 +63,14 @@ def composed(tensors, key_padding_mask, attention_mask, config, kept=None):
         score = score + _row_of_distance(scores, T, K).permute(2, 0, 1)
     if key_scores is not None:
         score = score + key_scores[:, :, None]
-    hidden = _hidden(T, K, q.device, options, key_padding_mask, attention_mask)
+    hidden = _hidden(T, K, q.device, options, spans, key_padding_mask, attention_mask)
     hidden = hidden if hidden.dim() == 2 else hidden[:, None]
     scale = options.get("scale", q.shape[3] ** -0.5)
     # The lowest number in place of -inf, which would make NaN of a row that sees nothing.
-    logits = (score * scale).masked_fill(hidden, torch.finfo(q.dtype).min)
+    score = score * scale
+    if (cap := options.get("soft_cap")) is not None:
+        score = cap * (score / cap).tanh()
+    logits = score.masked_fill(hidden, torch.finfo(q.dtype).min)
     if sink is not None:
         logits = torch.cat([logits, sink[:, None, None].expand(*logits.shape[:3], 1)], -1)  # [B, H, T, K + 1]
     p = logits.softmax(-1)[..., :K].masked_fill(hidden, 0)

@@ -104,8 +104,8 @@ def _shape_of_output(tensors, key_padding_mask, attention_mask, seed, name, conf
     elif name == "relative_attention":
         if x.dim() != 4:
             raise ValueError(f"relative_attention: q {list(x.shape)}, expected [B, H, T, D]")
-        # [B, H, T, D] that lies in memory as [B, T, H, D]
-        output = torch.empty_like(x.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
+        (B, H, T, _), E = x.shape, tensors[2].shape[-1]
+        output = x.new_empty(B, T, H, E).transpose(1, 2)
     else:
         output = torch.empty_like(x, memory_format=torch.contiguous_format)
     return output, torch.empty(int(any(wanted)), dtype=torch.uint8, device=x.device)
