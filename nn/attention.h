@@ -66,6 +66,10 @@ struct Attention : Layer, Sight {
     return {};
   }
 
+  /// Whether the equation depends on how far keys are. If not, and the layer always sees its first
+  /// keys beside a window, its cache is bounded.
+  virtual bool scores_distances() const { return true; }
+
   bool sees_ahead() const override { return Sight::sees_ahead(); }
 
   /// The largest number of earlier tokens that a query can see.

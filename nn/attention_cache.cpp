@@ -7,9 +7,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-AttentionCache::AttentionCache(int64_t limit, int64_t span)
-    : keys_(std::min(limit, span)),
-      values_(std::min(limit, span)),
+AttentionCache::AttentionCache(int64_t limit, int64_t span, int64_t first)
+    : keys_(std::min(limit, span), first),
+      values_(std::min(limit, span), first),
       span_(span),
       cut_by_span_(span < limit) {}
 

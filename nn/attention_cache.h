@@ -11,10 +11,12 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys. Their size
-/// is bounded by the limit and the variant's span, if there are any, else it is O(t).
+/// is bounded by the limit and the variant's span, if there are any, else it is O(t). The `first`
+/// tokens are kept beside them; scores may not depend on distances then, since keys behind a gap
+/// seem nearer to them.
 class AttentionCache : public CacheOf<AttentionCache> {
  public:
-  AttentionCache(int64_t limit, int64_t span);
+  AttentionCache(int64_t limit, int64_t span, int64_t first = 0);
 
   /// The number of tokens fed.
   int64_t seen() const { return seen_; }

@@ -65,6 +65,7 @@ struct MultiHeadAttention : Attention {
   /// Returns what ALiBi takes from a score, [n, H].
   Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;
   Heads rotated(const Heads& heads, int64_t query, int64_t key) const override;
+  bool scores_distances() const override { return position == AttentionPosition::alibi; }
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -67,6 +67,29 @@ void check_constant_cost(const Config& config, int64_t limit, int64_t seen) {
 
 }  // namespace
 
+TEST_CASE("first keys beside a window: memory is bounded, and all tokens are those of the whole") {
+  constexpr int64_t length = 300;
+  for (AttentionPosition position : {AttentionPosition::none, AttentionPosition::rope}) {
+    CAPTURE(position);
+    RandomValues random(15);
+    auto layer = random_layer(
+        Sized{MultiHeadAttentionConfig{.sight = {.window = 7, .always = 3}, .position = position},
+              {4, 2}},
+        random);
+    Tensor x = random.tensor({2, length, 4});
+    Context context;
+    Tensor whole = layer(x, {}, context);
+    std::unique_ptr<Cache> cache = layer.make_cache();
+    int64_t held = 0;
+    for (int64_t n = 0; n < length; ++n) {
+      Tensor y = layer(slice(x, 1, n, n + 1), *cache, context);
+      CHECK(relative_error(y, Values(slice(whole, 1, n, n + 1))) <= exactness);
+      if (n == 100) held = allocator_counters().bytes_in_use;
+    }
+    CHECK(allocator_counters().bytes_in_use <= held);
+  }
+}
+
 TEST_CASE("attention in a window costs the same for every token") {
   for (AttentionPosition position :
        {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {

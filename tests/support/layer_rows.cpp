@@ -30,7 +30,7 @@ LayerRow row(const std::string& name, const Config& config) {
 /// What a row has from the fields that many configs have.
 template <class Config>
 void describe(LayerRow& row, const Config& config) {
-  const auto& [causal, window, chunk] = config.sight;
+  const auto& [causal, window, chunk, always] = config.sight;
   row.causal = causal;
   if (window) row.held = row.sight = window->left;
   if (chunk) {
@@ -38,6 +38,7 @@ void describe(LayerRow& row, const Config& config) {
     row.held = std::min(row.held, row.chunk * (chunk->left_chunks + 1) - 1);
     row.sight = unlimited;
   }
+  if (always) row.held = row.sight = unlimited;
 }
 void describe(LayerRow& row, const Sized<RelativeMultiHeadAttentionConfig>& config) {
   row.causal = config.sight.causal;
@@ -95,6 +96,16 @@ void add_multi_head_attention(std::vector<LayerRow>& rows) {
                        Sized{Config{.sight = {.causal = false, .window = 2}}, {6, 2}}));
   rows.push_back(mixer("mha two-way window [3, 1]",
                        Sized{Config{.sight = {.causal = false, .window = Window{3, 1}}}, {6, 2}}));
+  for (auto position :
+       {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi})
+    for (bool causal : {true, false}) {
+      const Sight sight{.causal = causal, .window = 2, .always = 2};
+      rows.push_back(mixer(text("mha window, first keys, ", position, causal ? "" : ", two-way"),
+                           Sized{Config{.sight = sight, .position = position}, {12, 3}}));
+    }
+  rows.push_back(mixer(
+      "mha chunks, first keys, two-way",
+      Sized{Config{.sight = {.causal = false, .chunk = Chunk{3, 0}, .always = 2}}, {6, 2}}));
   for (bool causal : {true, false}) {
     Sized config{Config{.sight = {.causal = causal, .chunk = Chunk{3, 1}}}, {12, 3}};
     for (auto position :
@@ -160,6 +171,9 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   config.clamp_len = std::nullopt;
   config.d_head = std::nullopt;
   rows.push_back(mixer("xl window 4", config));
+  config.sight.always = 2;
+  rows.push_back(mixer("xl window 4, first keys", config));
+  config.sight.always = std::nullopt;
   config.sight.causal = false;
   rows.push_back(mixer("xl window 4, two-way", config));
   config.sight.window = Window{1, 2};
