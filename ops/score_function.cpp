@@ -22,10 +22,7 @@ SoftCap::SoftCap(double most) : cap(static_cast<Scalar>(most)) {
 }
 
 void SoftCap::forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const {
-  simd::axpby(1 / cap, scores, 0, scores, row.count);
-  simd::map(simd::Unary::tanh, scores, scores, row.count);
-  for (int64_t n = 0; slopes && n < row.count; ++n) slopes[n] = 1 - scores[n] * scores[n];
-  simd::axpby(cap, scores, 0, scores, row.count);
+  simd::soft_cap(cap, scores, slopes, row.count);
 }
 
 const Scalar* parameters_of_head(const Tensor& parameters, int64_t h) {

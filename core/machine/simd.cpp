@@ -274,6 +274,15 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   });
 }
 
+void soft_cap(Scalar cap, Scalar* x, Scalar* slopes, int64_t n) {
+  const Vector most = constant(cap), share = constant(1 / cap), one = constant(1);
+  for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
+    const Vector y = tanh(hn::Mul(share, access.load(x + i)));
+    if (slopes) access.store(hn::NegMulAdd(y, y, one), slopes + i);
+    access.store(hn::Mul(most, y), x + i);
+  });
+}
+
 void exp_below(Matrix x, const Interval* seen, const Scalar* shifts, Scalar* sums) {
   for (int64_t row = 0; row < x.rows; ++row) {
     Scalar* const from = row_of(x, row) + seen[row].begin;
@@ -392,6 +401,7 @@ SHIFTGRAD_DISPATCH(sum);
 SHIFTGRAD_DISPATCH(thin_product);
 SHIFTGRAD_DISPATCH(row_product);
 SHIFTGRAD_DISPATCH(exp_minus);
+SHIFTGRAD_DISPATCH(soft_cap);
 SHIFTGRAD_DISPATCH(exp_below);
 SHIFTGRAD_DISPATCH(is_finite);
 SHIFTGRAD_DISPATCH(maximum);

@@ -94,6 +94,9 @@ extern void (*const thin_product)(Scalar alpha, ConstMatrix x, ConstMatrix a, Sc
 /// Each row of a is read once.
 extern void (*const row_product)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
 
+/// x = cap tanh(x / cap), in place. Where `slopes` is not null, they are 1 - tanh²(x / cap).
+extern void (*const soft_cap)(Scalar cap, Scalar* x, Scalar* slopes, int64_t n);
+
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
 extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 

@@ -120,12 +120,14 @@ void BlockGradients::score_gradients(const AttentionTile& tile, const Matrix& e,
   if (a.dropout.rate > 0) drop_rows(tile, first, count, e, dropped, ds);
   if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on
     clear_unweighted(dropped.rows_from(first, count), rows_of_ds);
-  simd::softmax_gradients(e.rows_from(first, count), rows_of_ds, &means[first],
-                          a.score_function ? 1 : *a.factor, 0, rows_of_ds);
+  const Scalar factor = gradients.score_parameters.wanted() ? 1 : *a.factor;
+  simd::softmax_gradients(e.rows_from(first, count), rows_of_ds, &means[first], factor, 0,
+                          rows_of_ds);
 }
 
-/// Takes some rows of ds from a score function's results to its scores before the factor. A pair
-/// whose ds is 0 passes nothing on, whatever its slope.
+/// Takes some rows of ds from a score function's results to its scores before the factor, which is
+/// in ds already where no parameters want the gradient without it. A pair whose ds is 0 passes
+/// nothing on, whatever its slope.
 void BlockGradients::through_score_function(const TileScores& scores, const Matrix& ds,
                                             int64_t first, int64_t count) const {
   for (int64_t i = first; i < first + count; ++i) {
@@ -133,10 +135,11 @@ void BlockGradients::through_score_function(const TileScores& scores, const Matr
     const int64_t begin = scores.tile.seen[i].begin;
     Scalar* const slopes = &scores.slopes.at(i, begin);
     Scalar* const d = &ds.at(i, begin);
-    if (gradients.score_parameters.wanted())
+    if (gradients.score_parameters.wanted()) {
       a.score_function->backward(row, d, gradients.score_parameters.of(task).data);
+      simd::axpby(*a.factor, d, 0, d, row.count);
+    }
     simd::zip(simd::Binary::weigh, d, slopes, d, row.count);
-    simd::axpby(*a.factor, d, 0, d, row.count);
   }
 }
 

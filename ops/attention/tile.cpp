@@ -70,7 +70,8 @@ AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head
       h(head % problem.H),
       number(its_number),
       key_begin(problem.K),
-      key_end(0) {
+      key_end(0),
+      gap{0, problem.K} {
   int64_t end = problem.T - (problem.blocks() - 1 - number) * problem.block_rows();
   first = std::max<int64_t>(end - problem.block_rows(), 0);
   rows = end - first;
@@ -78,18 +79,30 @@ AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head
     const Interval& range = problem.range(b, i);
     key_begin = std::min(key_begin, range.begin);
     key_end = std::max(key_end, std::min(range.end, problem.K));
+    const Interval own = problem.a.visibility.gap(i, problem.T, problem.K);
+    gap = {std::max(gap.begin, own.begin), std::min(gap.end, own.end)};
   }
   key_begin = key_begin / part_columns * part_columns;
+  gap = {divide_up(gap.begin, part_columns) * part_columns, gap.end / part_columns * part_columns};
+  if (gap.begin <= key_begin) key_begin = std::max(key_begin, gap.end);
+  if (gap.end >= key_end) key_end = std::min(key_end, gap.begin);
+  if (gap.size() <= 0 || gap.begin <= key_begin || gap.end >= key_end) gap = {0, 0};
+}
+
+Interval AttentionBlock::tile_from(int64_t begin) const {
+  if (gap.contains(begin)) begin = gap.end;
+  const int64_t end = begin < gap.begin ? gap.begin : key_end;
+  return {begin, std::min(begin + problem.tile_keys(), end)};
 }
 
 ConstMatrix AttentionBlock::queries(const Tensor& x) const {
   return rows_of_head(x, b, h).rows_from(first, rows);
 }
 
-AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
-    : AttentionBlock(block), keys(std::min(problem.tile_keys(), key_end - begin)) {
+AttentionTile::AttentionTile(const AttentionBlock& block, const Interval& its_keys)
+    : AttentionBlock(block), keys(its_keys.size()) {
   const RelativeAttention& a = problem.a;
-  key_begin = begin;
+  key_begin = its_keys.begin;
   table_begin = problem.T - first - rows + key_begin;
   distances = keys + rows - 1;
   for (const Tensor* table : {&a.position_rows, &a.position_scores})
@@ -127,14 +140,18 @@ Matrix AttentionTile::part_of(const Tensor& exponentials) const {
 }
 
 TileList::TileList(const AttentionProblem& problem)
-    : step_(problem.tile_keys()), most_tiles_(divide_up(problem.K, step_)) {
+    : most_tiles_(divide_up(problem.K, problem.tile_keys()) + 1) {
   if (!problem.may_leave_out_tiles()) return;
   int64_t blocks = problem.blocks();
   hidden_.resize(static_cast<size_t>(problem.B * blocks * most_tiles_));
   parallel_for(problem.B * blocks, [&](int64_t n) {
     AttentionBlock block(problem, n / blocks * problem.H, n % blocks);
-    for (int64_t begin = block.key_begin; begin < block.key_end; begin += step_)
-      hidden_[place(block, begin)] = AttentionTile(block, begin).is_hidden();
+    int64_t number = 0;
+    for (int64_t begin = block.key_begin; begin < block.key_end; ++number) {
+      const Interval keys = block.tile_from(begin);
+      begin = keys.end;
+      hidden_[place(block, number)] = AttentionTile(block, keys).is_hidden();
+    }
   });
 }
 

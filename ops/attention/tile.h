@@ -92,9 +92,14 @@ struct AttentionBlock {
   int64_t b, h, number;
   int64_t first, rows;
   int64_t key_begin, key_end;
+  /// Keys that the rules hide from all of these queries, between those that others see: no tile has
+  /// them.
+  Interval gap;
 
   AttentionBlock(const AttentionProblem& its_problem, int64_t head, int64_t its_number);
 
+  /// The keys of the tile that begins at a key, or where a gap that this is in ends.
+  Interval tile_from(int64_t begin) const;
   /// The number of the first of these queries in a tensor [B, H, T].
   int64_t row_number() const { return (b * problem.H + h) * problem.T + first; }
   /// The sink's logit, where there is a sink.
@@ -122,7 +127,7 @@ struct AttentionTile : AttentionBlock {
   /// from key_begin.
   std::array<Interval, AttentionProblem::most_rows> seen;
 
-  AttentionTile(const AttentionBlock& block, int64_t begin);
+  AttentionTile(const AttentionBlock& block, const Interval& its_keys);
 
   /// Whether all of its pairs are hidden.
   bool is_hidden() const;
@@ -140,9 +145,12 @@ class TileList {
   template <class Body>
   bool for_tiles(const AttentionBlock& block, Body body) const {
     bool found = false;
-    for (int64_t begin = block.key_begin; begin < block.key_end; begin += step_) {
-      if (!hidden_.empty() && hidden_[place(block, begin)]) continue;
-      AttentionTile tile(block, begin);
+    int64_t number = 0;
+    for (int64_t begin = block.key_begin; begin < block.key_end; ++number) {
+      const Interval keys = block.tile_from(begin);
+      begin = keys.end;
+      if (!hidden_.empty() && hidden_[place(block, number)]) continue;
+      AttentionTile tile(block, keys);
       tile.kept = found ? 1 : 0;
       found = true;
       body(tile);
@@ -151,13 +159,13 @@ class TileList {
   }
 
  private:
-  size_t place(const AttentionBlock& block, int64_t begin) const {
-    int64_t blocks = block.problem.blocks(), tile = (begin - block.key_begin) / step_;
+  size_t place(const AttentionBlock& block, int64_t tile) const {
+    int64_t blocks = block.problem.blocks();
     return static_cast<size_t>((block.b * blocks + block.number) * most_tiles_ + tile);
   }
 
-  /// The keys from a tile's first to the next one's, and the most tiles in a block.
-  int64_t step_, most_tiles_;
+  /// The most tiles in a block; a gap makes one more.
+  int64_t most_tiles_;
   /// Whether all of a tile is hidden, for each block of each member of the batch; empty where none
   /// can be.
   CachedVector<uint8_t> hidden_;
