@@ -59,11 +59,10 @@ def whole_sentences(line):
 def helps(code):
     """The help of each field that a config lists in this code."""
     listed = r'field\(\s*(?:config\.)?(\w+),\s*((?:\{\s*"[^"]*",(?:\s*"(?:[^"\\]|\\.)*")+)|fields::\w+)'
-    constants = r'SharedField (\w+)(\{\s*"\w+",(?:\s*"[^"]*")+)'
-    for name, said in re.findall(listed, code) + re.findall(constants, code):
-        shared = said.startswith('fields::')
+    shared = r'inline Field (\w+)\(\) \{\s*return (\{(?:\.name = )?"\w+",(?:\s*(?:\.help = )?"[^"]*")+)'
+    for name, said in re.findall(listed, code) + re.findall(shared, code):
         name = name.removesuffix('_field')
-        yield name, shared_help()[said[8:]] if shared else ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', said)[1:])
+        yield name, shared_help()[said[8:]] if said.startswith('fields::') else ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', said)[1:])
 
 
 SHARED = 'optim/schedule.h', 'optim/trainer_config.h', 'nn/fields.h'

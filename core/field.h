@@ -8,13 +8,17 @@
 // more arguments are for JSON: `required` marks a field that it has to name, and a value after the
 // description is the usual one, with which the field is left out.
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
+#include "core/dims.h"
 #include "core/errors.h"
 #include "core/named.h"
 #include "core/range.h"
@@ -66,26 +70,25 @@ struct Field {
   bool saved = true;
 };
 
-/// The description of a field that several configs have, as a constant. A Field has texts of its
-/// own, which code would have to make at the start of each program that includes their header.
-struct SharedField {
-  /// The name in JSON, and that of the flag.
-  const char* name;
-  /// What the field does, as --help says it.
-  const char* help;
-  /// What its values are.
-  Quantity of{};
-  /// Whether JSON has the field.
-  bool saved = true;
-
-  /// Makes a description with texts of its own.
-  operator Field() const { return {.name = name, .help = help, .of = of, .saved = saved}; }
-};
-
 /// Marks a field that JSON has to name.
 struct Required {};
 /// The argument that marks a field as Required.
 constexpr Required required{};
+
+/// A rule that is printed, and kept in files, as the two numbers that it is made from, or as one if
+/// it can be made from one.
+template <class Rule>
+concept NumberRule = std::convertible_to<decltype(std::declval<const Rule&>().numbers()), Dims>;
+/// Whether a rule can be made from one number.
+template <class Rule>
+constexpr bool is_of_one_number = std::is_convertible_v<int64_t, Rule>;
+
+/// Prints the numbers of a rule.
+template <NumberRule Rule>
+std::ostream& operator<<(std::ostream& out, const Rule& rule) {
+  Dims numbers = rule.numbers();
+  return out << (numbers.size() == 1 ? text(numbers[0]) : text(numbers));
+}
 
 /// Whether a value may be absent.
 template <class Value>
@@ -110,33 +113,47 @@ std::string unit_of(const Field& field) {
 template <class Value>
 constexpr const char* expected_type() {
   if constexpr (std::is_same_v<Value, bool>) return "true or false";
-  if constexpr (std::is_same_v<Value, std::string>) return "a string";
+  if constexpr (std::is_same_v<Value, std::string> || Named<Value>) return "a string";
+  if constexpr (NumberRule<Value>) return "a list of two whole numbers";
   if constexpr (std::is_same_v<Value, uint64_t>)  // a seed, which has no range of its own
     return "a whole number from 0 to 18446744073709551615";
   return std::is_integral_v<Value> ? "a whole number" : "a number";
 }
 
-/// Checks a field of an owner's config by its range: throws "trainer: eval_interval 0, expected at
-/// least 1". An option that is absent passes, and so does what is no number.
+/// A type of which a range says what is allowed: numbers and rules.
+template <class Value>
+concept Ranged = std::is_arithmetic_v<Value> || requires(const Value& value, const Range& range) {
+  range_error(value, range);
+};
+
+/// Returns what was expected if the field cannot have the value, such as ", expected at least 1";
+/// otherwise an empty string. An option that is absent is allowed, and so is what has no range.
+template <class Value>
+std::string value_error(const Value& value, const Field& field) {
+  if constexpr (is_optional<Value>)
+    return value ? value_error(*value, field) : "";
+  else if constexpr (std::is_arithmetic_v<Value>)
+    return range_error(static_cast<double>(value), field.of.range);
+  else if constexpr (Ranged<Value>)
+    return range_error(value, field.of.range);
+  else
+    return "";
+}
+
+/// Checks a field of an owner's config: throws "trainer: eval_interval 0, expected at least 1".
 struct InRange {
   /// The owner of the fields, as the error names it.
   const char* owner;
 
-  /// Throws unless the value is in the field's range.
+  /// Throws unless the field can have the value.
   template <class Value, class... Usual>
   void operator()(const Value& value, const Field& field, const Usual&...) const {
     if constexpr (is_optional<Value>) {
       if (value) (*this)(*value, field);
-    } else if constexpr (std::is_arithmetic_v<Value>) {
-      expect(range_error(static_cast<double>(value), field.of.range), value, field);
-    } else if constexpr (requires { range_error(value, field.of.range); }) {
-      expect(range_error(value, field.of.range), value, field);
+    } else if constexpr (Ranged<Value>) {
+      std::string wrong = value_error(value, field);
+      require(wrong.empty(), owner, ": ", field.name, ' ', value, wrong);
     }
-  }
-
- private:
-  void expect(const std::string& wrong, const auto& value, const Field& field) const {
-    require(wrong.empty(), owner, ": ", field.name, " ", value, wrong);
   }
 };
 

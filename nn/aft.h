@@ -61,8 +61,8 @@ struct AftConfig {
     field(window,
           {"window", "reach of the position biases, for local and conv; in models 32, for conv 11",
            quantity::tokens});
-    field(causal, fields::causal);
-    field(bias, fields::bias);
+    field(causal, fields::causal());
+    field(bias, fields::bias());
     field(factor_rank, {"factor_rank",
                         "make the table of positions a product of two of this width, for full and "
                         "local; 0 for one table, in models 64",
@@ -87,8 +87,8 @@ struct AftConfig {
 /// Whether the form has heads: only conv does.
 inline bool has_heads(const AftConfig& config) { return config.form == AftForm::conv; }
 void width_fields(const AftConfig&, Width& width, auto&& field) {
-  field(width.d_model, fields::d_model);
-  field(width.n_head, fields::n_head);
+  field(width.d_model, fields::d_model());
+  field(width.n_head, fields::n_head());
 }
 
 /// An attention free layer, whose position biases have one of four forms.

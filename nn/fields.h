@@ -10,37 +10,54 @@ namespace shiftgrad {
 
 namespace fields {
 
-constexpr SharedField d_model{"d_model", "width of the tokens", quantity::channels};
-constexpr SharedField n_head{"n_head", "heads", quantity::heads};
-constexpr SharedField causal{"causal", "let each token see the past alone"};
-constexpr SharedField bias{"bias", "add biases to the projections"};
-constexpr SharedField cell{"cell", "cell of the recurrent network"};
+inline Field d_model() { return {"d_model", "width of the tokens", quantity::channels}; }
+inline Field n_head() { return {"n_head", "heads", quantity::heads}; }
+inline Field causal() { return {"causal", "let each token see the past alone"}; }
+inline Field bias() { return {"bias", "add biases to the projections"}; }
+inline Field cell() { return {"cell", "cell of the recurrent network"}; }
 /// No weight depends on this window, so nothing else bounds it, and each of its tokens is a step of
 /// the network.
-constexpr SharedField rnn_window{
-    "window", "tokens that the recurrent network reads", {"TOKENS", Range{1, 65536}}};
-constexpr SharedField rnn_layers{"rnn_layers", "recurrent networks of a block, one above the other",
-                              quantity::layers};
-constexpr SharedField d_inner{"d_inner", "width of the feed-forward networks", quantity::channels};
-constexpr SharedField activation{"activation", "activation of the feed-forward networks"};
-constexpr SharedField dropout{"dropout", "share of activations dropped in training",
-                              {"PROBABILITY", range::less_than_one}, false};
-constexpr SharedField attention_dropout{"attention_dropout",
-                                        "share of attention weights dropped in training",
-                                        {"PROBABILITY", range::less_than_one}, false};
-constexpr SharedField norm_first{"norm_first", "normalize before each layer instead of after it"};
-constexpr SharedField final_norm{"final_norm", "normalize the last block's output"};
-constexpr SharedField tie_embedding{"tie_embedding",
-                                 "use the embedding's weight as the output weight"};
-constexpr SharedField embedding_scale{"embedding_scale",
-                                   "multiply embeddings by the square root of the width"};
+inline Field rnn_window() {
+  return {"window", "tokens that the recurrent network reads", {"TOKENS", Range{1, 65536}}};
+}
+inline Field rnn_layers() {
+  return {"rnn_layers", "recurrent networks of a block, one above the other", quantity::layers};
+}
+inline Field d_inner() {
+  return {"d_inner", "width of the feed-forward networks", quantity::channels};
+}
+inline Field activation() { return {"activation", "activation of the feed-forward networks"}; }
+inline Field dropout() {
+  return {.name = "dropout",
+          .help = "share of activations dropped in training",
+          .of = {"PROBABILITY", range::less_than_one},
+          .saved = false};
+}
+inline Field attention_dropout() {
+  return {.name = "attention_dropout",
+          .help = "share of attention weights dropped in training",
+          .of = {"PROBABILITY", range::less_than_one},
+          .saved = false};
+}
+inline Field norm_first() {
+  return {"norm_first", "normalize before each layer instead of after it"};
+}
+inline Field final_norm() { return {"final_norm", "normalize the last block's output"}; }
+inline Field tie_embedding() {
+  return {"tie_embedding", "use the embedding's weight as the output weight"};
+}
+inline Field embedding_scale() {
+  return {"embedding_scale", "multiply embeddings by the square root of the width"};
+}
 
-constexpr SharedField layer_positions{"layer_positions",
-                                   "with learned positions added to the embedding: add others "
-                                   "before each later block too"};
-constexpr SharedField tie_position_biases{"tie_position_biases",
-                                       "transformer_xl: let all blocks share the content bias and "
-                                       "the position bias"};
+inline Field layer_positions() {
+  return {"layer_positions",
+          "with learned positions added to the embedding: add others before each later block too"};
+}
+inline Field tie_position_biases() {
+  return {"tie_position_biases",
+          "transformer_xl: let all blocks share the content bias and the position bias"};
+}
 
 }  // namespace fields
 

@@ -27,8 +27,8 @@ struct LocalRnnConfig {
   RecurrentCell cell = RecurrentCell::rnn;
 
   void fields(auto&& field) {
-    field(window, fields::rnn_window);
-    field(cell, fields::cell);
+    field(window, fields::rnn_window());
+    field(cell, fields::cell());
   }
 
   /// What a model has unless told otherwise.
@@ -37,7 +37,7 @@ struct LocalRnnConfig {
 
 constexpr bool has_heads(const LocalRnnConfig&) { return false; }
 void width_fields(const LocalRnnConfig&, Width& width, auto&& field) {
-  field(width.d_model, fields::d_model);
+  field(width.d_model, fields::d_model());
 }
 
 /// A recurrent net over a window of tokens that ends at each token.

@@ -35,11 +35,11 @@ struct MultiHeadAttentionConfig {
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(bias, fields::bias);
-    field(sight.causal, fields::causal);
+    field(bias, fields::bias());
+    field(sight.causal, fields::causal());
     sight.limits(field);
     field(position, {"position", "how attention knows positions"});
-    field(attention_dropout, fields::attention_dropout);
+    field(attention_dropout, fields::attention_dropout());
   }
 };
 

@@ -30,9 +30,10 @@ struct RelativeGlobalAttentionConfig {
           {"max_seq",
            "attend to distances below it only; in models as many as sequences and memory need",
            quantity::tokens, "max_positions"});
-    field(sight.causal, {"causal", fields::causal.help, {}, "", "bidirectional"});
+    field(sight.causal,
+          {.name = "causal", .help = fields::causal().help, .opposite = "bidirectional"});
     field(relative_bias, {"relative_bias", "learn a bias for each distance besides its embedding"});
-    field(attention_dropout, fields::attention_dropout);
+    field(attention_dropout, fields::attention_dropout());
   }
 
   /// Sets the number of distances unless that is given.

@@ -33,8 +33,8 @@ struct RelativeMultiHeadAttentionConfig {
         {"max_positions",
          "half the rows of the table of distances; in models as many as sequences and memory need",
          quantity::tokens});
-    field(sight.causal, fields::causal);
-    field(attention_dropout, fields::attention_dropout);
+    field(sight.causal, fields::causal());
+    field(attention_dropout, fields::attention_dropout());
   }
 
   /// What a model has unless told otherwise: tables of the size that its sequences need.

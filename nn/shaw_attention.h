@@ -30,11 +30,11 @@ struct ShawAttentionConfig {
   void fields(auto&& field) {
     field(max_distance,
           {"max_distance", "treat greater distances as this one", quantity::tokens_or_none});
-    field(sight.causal, fields::causal);
-    field(bias, fields::bias);
+    field(sight.causal, fields::causal());
+    field(bias, fields::bias());
     field(key_positions, {"key_positions", "learn an embedding of each distance for the keys"});
     field(value_positions, {"value_positions", "learn an embedding of each distance for the init"});
-    field(attention_dropout, fields::attention_dropout);
+    field(attention_dropout, fields::attention_dropout());
   }
 
   /// What a model has unless told otherwise.

@@ -64,17 +64,17 @@ struct TransformerXLAttentionConfig {
           {"clamp_len", "with sinusoid positions, treat greater distances as this one; 0 for none",
            quantity::tokens_or_none});
     sight.limits(field);
-    field(sight.causal, fields::causal, true);
+    field(sight.causal, fields::causal(), true);
     field(content_bias, {"content_bias", "add a bias to the queries of keys, u"}, true);
     field(position_bias, {"position_bias", "add a bias to the queries of distances, v"}, true);
-    field(bias, {"projection_bias", "add biases to the projections", {}, "bias"}, false);
+    field(bias, {.name = "projection_bias", .help = fields::bias().help, .also = "bias"}, false);
     field(positions, {"positions", "what stands for a distance"});
     field(max_positions, {"max_positions",
                           "with learned positions, rows of the table of distances; in models as "
                           "many as sequences and memory need",
                           quantity::tokens});
-    field(dropout, fields::dropout);
-    field(attention_dropout, fields::attention_dropout);
+    field(dropout, fields::dropout());
+    field(attention_dropout, fields::attention_dropout());
   }
 
   /// Sets the size of the table of learned positions unless that is given.

@@ -25,9 +25,9 @@ constexpr bool has_heads(const auto&) { return true; }
 /// Calls field(value, description) for what JSON says of the width beside the fields of such a
 /// config. Layers that take less, or that take it from their mixer, overload it.
 void width_fields(const auto&, Width& width, auto&& field) {
-  field(width.d_model, fields::d_model);
+  field(width.d_model, fields::d_model());
   int64_t heads = width.n_head.value_or(0);
-  field(heads, fields::n_head);
+  field(heads, fields::n_head());
   width.n_head = heads;
 }
 

@@ -46,21 +46,6 @@ struct Chunk {
   Dims numbers() const { return {size, left_chunks}; }
 };
 
-/// A rule that is printed, and kept in files, as the two numbers that it is made from, or as one if
-/// it can be made from one.
-template <class Rule>
-concept NumberRule = std::convertible_to<decltype(std::declval<const Rule&>().numbers()), Dims>;
-/// Whether a rule can be made from one number.
-template <class Rule>
-constexpr bool is_of_one_number = std::is_convertible_v<int64_t, Rule>;
-
-/// Prints the numbers of a rule.
-template <NumberRule Rule>
-std::ostream& operator<<(std::ostream& out, const Rule& rule) {
-  Dims numbers = rule.numbers();
-  return out << (numbers.size() == 1 ? text(numbers[0]) : text(numbers));
-}
-
 /// Returns a rule as errors name it, such as "a window of 3".
 std::string rule_text(const std::string& name, const auto& rule) {
   return text(name[0] == 'a' ? "an " : "a ", name, " of ", rule);

@@ -11,7 +11,7 @@
 namespace shiftgrad {
 
 /// The length of a training.
-constexpr SharedField max_iters_field{"max_iters", "steps to train for", quantity::steps};
+inline Field max_iters_field() { return {"max_iters", "steps to train for", quantity::steps}; }
 
 /// Calls field(value, {name, help, quantity}) for what every training decides at each step.
 template <class Config, class Field>
@@ -34,7 +34,7 @@ void pace_fields(Config& config, Field&& field) {
 /// and of pairs share, apart from the size of a batch.
 template <class Config, class Field>
 void loop_fields(Config& config, Field&& field) {
-  field(config.max_iters, max_iters_field);
+  field(config.max_iters, max_iters_field());
   schedule_fields(config, field);
   field(config.schedule, {"schedule", "course of the learning rate after its rise"});
   field(config.weight_decay,

@@ -92,7 +92,7 @@ struct LoopConfig {
   template <class Field>
   void fields(Field&& field) {
     field(batch_size, {"batch_size", "rows in a batch", {"ROWS", range::one_or_more}});
-    field(max_iters, max_iters_field);
+    field(max_iters, max_iters_field());
     schedule.fields(field);
     pace_fields(*this, field);
   }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <type_traits>
+#include <string>
 
-#include "core/field.h"
-#include "core/named.h"
+#include "core/io/field_json.h"
+#include "core/io/json.h"
 #include "request.h"
 
 namespace book {
@@ -15,14 +15,11 @@ Config hyperparameters(Json object) {
   shiftgrad::require(object.is_object(), "\"training\" is not an object");
   Config config;
   config.fields([&](auto& value, const shiftgrad::Field& field) {
-    const char* name = field.name;
-    using Value = std::decay_t<decltype(value)>;
-    if (!object.contains(name)) return;
-    if constexpr (std::is_enum_v<Value>)
-      value = shiftgrad::value_named<Value>(value_of<std::string>(object, name));
-    else
-      value = value_of<Value>(object, name);
-    object.erase(name);
+    auto entry = object.find(field.name);
+    if (entry == object.end()) return;
+    std::string wrong = shiftgrad::read_json(*entry, value, field);
+    shiftgrad::require(wrong.empty(), "\"", field.name, "\" is ", shiftgrad::shown(*entry), wrong);
+    object.erase(entry);
   });
   shiftgrad::require(object.empty(), "training: unknown key ",
                      object.empty() ? "" : object.items().begin().key());

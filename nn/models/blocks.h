@@ -57,22 +57,22 @@ constexpr auto names(BlockType) { return std::array{"transformer_block", "r_tran
 /// models around them share; `tie_position_biases` and the rates come last in both.
 template <class Config>
 void blocks_fields(Config& config, auto&& field) {
-  field(config.d_model, fields::d_model);
+  field(config.d_model, fields::d_model());
   field(config.n_layer, {"n_layer", "blocks of the model", quantity::layers});
-  field(config.n_head, fields::n_head);
-  field(config.d_inner, fields::d_inner);
+  field(config.n_head, fields::n_head());
+  field(config.d_inner, fields::d_inner());
   field(config.block, {"block", "type of the blocks"});
   if (config.block == BlockType::r_transformer_block) {
-    field(config.window, fields::rnn_window, required);
-    field(config.cell, fields::cell, required);
-    field(config.rnn_layers, fields::rnn_layers, int64_t{1});
+    field(config.window, fields::rnn_window(), required);
+    field(config.cell, fields::cell(), required);
+    field(config.rnn_layers, fields::rnn_layers(), int64_t{1});
   } else {
     field(config.mixer, {"mixer", "how the tokens see each other"}, required);
     field(config.own_mixer, {"own_mixer", "have a mixer of the program's own"}, false);
-    field(config.norm_first, fields::norm_first);
-    field(config.activation, fields::activation);
+    field(config.norm_first, fields::norm_first());
+    field(config.activation, fields::activation());
   }
-  field(config.final_norm, fields::final_norm);
+  field(config.final_norm, fields::final_norm());
 }
 
 /// Config of Blocks.
@@ -108,9 +108,9 @@ struct BlocksConfig {
   void fields(auto&& field) {
     blocks_fields(*this, field);
     field(cross_attention, {"cross_attention", "attend to another sequence, too"});
-    field(tie_position_biases, fields::tie_position_biases);
-    field(dropout, fields::dropout);
-    field(attention_dropout, fields::attention_dropout);
+    field(tie_position_biases, fields::tie_position_biases());
+    field(dropout, fields::dropout());
+    field(attention_dropout, fields::attention_dropout());
   }
 };
 

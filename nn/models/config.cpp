@@ -6,21 +6,8 @@
 #include <set>
 
 #include "core/errors.h"
+#include "core/io/field_json.h"
 #include "core/io/json.h"
-
-namespace shiftgrad {
-
-// What nlohmann's library calls for an assignment.
-template <NumberRule Rule>
-static void to_json(nlohmann::ordered_json& json, const Rule& rule) {
-  Dims numbers = rule.numbers();
-  if (numbers.size() == 1)
-    json = numbers[0];
-  else
-    json = {numbers[0], numbers[1]};
-}
-
-}  // namespace shiftgrad
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -59,11 +46,11 @@ class Reader {
     if (!field.saved) return;
     bool needed = (std::is_same_v<Usual, Required> || ...);
     known_.insert(key_of(field));
-    bool given = take(key_of(field), value);
+    bool given = take(key_of(field), value, field);
     if constexpr (std::is_same_v<Value, bool>)
       if (given && *field.opposite) value = !value;
     const char* other = *field.opposite ? field.name : field.also;
-    if (*other && take(other, value))
+    if (*other && take(other, value, field))
       require(!given, layer_, ": config key \"", other, "\" beside \"", key_of(field), '"');
     require(!needed || given, layer_, ": config key \"", key_of(field), "\" is missing");
   }
@@ -75,57 +62,22 @@ class Reader {
 
  private:
   /// Reads the value of a key, if the object has it, and takes it out.
-  bool take(const char* key, auto& value) {
+  bool take(const char* key, auto& value, const Field& field) {
     if (!left_.contains(key)) return false;
-    read(key, left_[key], value);
+    read(key, left_[key], value, field);
     left_.erase(key);
     return true;
   }
 
-  template <class Value>
-  void read(const char* key, const Json& entry, Value& value) const {
-    auto expect = [&](bool fits, const char* expected) {
-      if (!fits)
-        fail(layer_, ": config key \"", key, "\" is ", shown(entry), ", expected ", expected);
-    };
-    if constexpr (is_optional<Value>) {
-      read(key, entry, value.emplace());
-    } else if constexpr (std::is_same_v<Value, MixerConfig>) {
-      expect(entry.is_object() && entry.contains("type") && entry["type"].is_string(),
-             "an object with a type");
-      value = mixer_of(entry);
-    } else if constexpr (Named<Value>) {
-      expect(entry.is_string(), "a string");
-      std::string name = entry.get<std::string>();
-      require(is_name<Value>(name), layer_, ": ", key, ' ', shown(name), ", expected ",
-              all_names<Value>());
-      value = value_named<Value>(name);
-    } else {
-      constexpr bool is_whole = std::is_same_v<Value, int64_t>;
-      expect(std::is_same_v<Value, bool> ? entry.is_boolean()
-             : is_whole                  ? entry.is_number_integer()
-                                         : entry.is_number(),
-             expected_type<Value>());
-      bool too_large = is_whole && entry.is_number_unsigned() && entry.get<uint64_t>() > INT64_MAX;
-      expect(!too_large, "a smaller number");
-      value = entry.get<Value>();
-    }
+  void read(const char* key, const Json& entry, auto& value, const Field& field) const {
+    std::string wrong = read_json(entry, value, field);
+    if (!wrong.empty()) fail(layer_, ": config key \"", key, "\" is ", shown(entry), wrong);
   }
-  template <NumberRule Rule>
-  void read(const char* key, const Json& entry, Rule& value) const {
-    int64_t first = 0, second = 0;
-    if constexpr (is_of_one_number<Rule>)
-      if (!entry.is_array()) {
-        read(key, entry, first);
-        value = first;
-        return;
-      }
-    if (!entry.is_array() || entry.size() != 2)
+  void read(const char* key, const Json& entry, MixerConfig& value, const Field&) const {
+    if (!entry.is_object() || !entry.contains("type") || !entry["type"].is_string())
       fail(layer_, ": config key \"", key, "\" is ", shown(entry),
-           ", expected a list of two whole numbers");
-    read(key, entry[0], first);
-    read(key, entry[1], second);
-    value = {first, second};
+           ", expected an object with a type");
+    value = mixer_of(entry);
   }
   MixerConfig mixer_of(Json fields) const;
 
@@ -147,10 +99,7 @@ struct Writer {
   template <class Value>
   void operator()(const Value& value, const Field& field) {
     if (!field.saved) return;
-    if constexpr (is_optional<Value>) {
-      if (value || all) object[field.name] = nullptr;
-      if (value) object[field.name] = *value;
-    } else if constexpr (std::is_same_v<Value, MixerConfig>) {
+    if constexpr (std::is_same_v<Value, MixerConfig>) {
       Writer mixer{.all = all};
       mixer.object["type"] = type_of(value);
       auto write = [&](auto own) { width ? Sized{own, *width}.fields(mixer) : own.fields(mixer); };
@@ -158,12 +107,12 @@ struct Writer {
       if (layer == EncoderDecoderConfig::type)
         for (const char* direction : directions) mixer.object.erase(direction);
       object[field.name] = mixer.object;
-    } else if constexpr (Named<Value>) {
-      object[field.name] = name_of(value);
     } else if constexpr (std::is_same_v<Value, bool>) {
       object[key_of(field)] = value != (*field.opposite != 0);
     } else {
-      object[field.name] = value;
+      if constexpr (is_optional<Value>)
+        if (!value && !all) return;
+      write_json(object[field.name], value);
     }
   }
   template <class Value>

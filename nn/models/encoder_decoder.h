@@ -62,26 +62,26 @@ struct EncoderDecoderConfig {
           {"source_vocab_size", "tokens that sources may have", quantity::tokens});
     field(target_vocab_size,
           {"target_vocab_size", "tokens that targets may have", quantity::tokens});
-    field(d_model, fields::d_model);
+    field(d_model, fields::d_model());
     field(n_encoder_layer, {"n_encoder_layer", "blocks of the encoder", quantity::layers});
     field(n_decoder_layer, {"n_decoder_layer", "blocks of the decoder", quantity::layers});
-    field(n_head, fields::n_head);
-    field(d_inner, fields::d_inner);
+    field(n_head, fields::n_head());
+    field(d_inner, fields::d_inner());
     field(encoder_mixer, {"encoder_mixer", "how a source's tokens see each other"}, required);
     field(decoder_mixer, {"decoder_mixer", "how a target's tokens see those before them"},
           required);
-    field(norm_first, fields::norm_first);
-    field(final_norm, fields::final_norm);
-    field(activation, fields::activation);
+    field(norm_first, fields::norm_first());
+    field(final_norm, fields::final_norm());
+    field(activation, fields::activation());
     field(encoder_position, {"encoder_position", "positions added to the sources' embeddings"});
     field(decoder_position, {"decoder_position", "positions added to the targets' embeddings"});
     field(encoder_max_len, {"encoder_max_len", "learned positions of a source", quantity::tokens});
     field(decoder_max_len, {"decoder_max_len", "learned positions of a target", quantity::tokens});
     field(share_embedding, {"share_embedding", "share one embedding between sources and targets"});
-    field(tie_embedding, fields::tie_embedding);
-    field(embedding_scale, fields::embedding_scale);
-    field(dropout, fields::dropout);
-    field(attention_dropout, fields::attention_dropout);
+    field(tie_embedding, fields::tie_embedding());
+    field(embedding_scale, fields::embedding_scale());
+    field(dropout, fields::dropout());
+    field(attention_dropout, fields::attention_dropout());
   }
 };
 

@@ -25,7 +25,7 @@ struct EncoderDecoderBlockConfig : TransformerBlockConfig {
   void fields(auto&& field) {
     TransformerBlockConfig::fields(field);
     field(n_head, {"n_head", "heads of the cross-attention", quantity::heads});
-    field(attention_dropout, fields::attention_dropout);
+    field(attention_dropout, fields::attention_dropout());
   }
 };
 

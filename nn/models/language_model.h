@@ -65,12 +65,12 @@ struct LanguageModelConfig {
     blocks_fields(*this, field);
     field(position, {"position", "positions added to the embeddings"});
     field(max_len, {"max_len", "learned positions", quantity::tokens});
-    field(layer_positions, fields::layer_positions, false);
-    field(tie_embedding, fields::tie_embedding);
-    field(embedding_scale, fields::embedding_scale);
-    field(tie_position_biases, fields::tie_position_biases);
-    field(dropout, fields::dropout);
-    field(attention_dropout, fields::attention_dropout);
+    field(layer_positions, fields::layer_positions(), false);
+    field(tie_embedding, fields::tie_embedding());
+    field(embedding_scale, fields::embedding_scale());
+    field(tie_position_biases, fields::tie_position_biases());
+    field(dropout, fields::dropout());
+    field(attention_dropout, fields::attention_dropout());
   }
 };
 

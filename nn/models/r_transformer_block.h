@@ -31,12 +31,12 @@ struct RTransformerBlockConfig {
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(window, fields::rnn_window);
-    field(cell, fields::cell);
-    field(d_inner, fields::d_inner);
-    field(rnn_layers, fields::rnn_layers, int64_t{1});
-    field(dropout, fields::dropout);
-    field(attention_dropout, fields::attention_dropout);
+    field(window, fields::rnn_window());
+    field(cell, fields::cell());
+    field(d_inner, fields::d_inner());
+    field(rnn_layers, fields::rnn_layers(), int64_t{1});
+    field(dropout, fields::dropout());
+    field(attention_dropout, fields::attention_dropout());
   }
 };
 

@@ -38,11 +38,11 @@ struct TokenEmbeddingConfig {
 
   void fields(auto&& field) {
     field(vocab_size, {"vocab_size", "tokens that there are", quantity::tokens});
-    field(d_model, fields::d_model);
+    field(d_model, fields::d_model());
     field(position, {"position", "positions added to the embeddings"});
     field(max_len, {"max_len", "learned positions", quantity::tokens});
-    field(scale, fields::embedding_scale);
-    field(dropout, fields::dropout);
+    field(scale, fields::embedding_scale());
+    field(dropout, fields::dropout());
   }
 };
 

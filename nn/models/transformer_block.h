@@ -26,12 +26,12 @@ struct TransformerBlockConfig {
 
   void fields(auto&& field) {
     field(mixer, {"mixer", "how the tokens see each other"}, required);
-    field(d_inner, fields::d_inner);
-    field(norm_first, fields::norm_first);
-    field(activation, fields::activation);
+    field(d_inner, fields::d_inner());
+    field(norm_first, fields::norm_first());
+    field(activation, fields::activation());
     field(norm_eps,
           {"norm_eps", "what the norms add to the variance", {"NUMBER", range::positive}});
-    field(dropout, fields::dropout);
+    field(dropout, fields::dropout());
   }
 };
 

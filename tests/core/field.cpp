@@ -48,3 +48,12 @@ TEST_CASE("field: a config is checked by the ranges of its fields") {
   CHECK(refusal([] { check_fields("paint", PaintConfig{.gloss = 1.5}); }) ==
         "paint: gloss 1.5, expected 0 to 1");
 }
+
+TEST_CASE("field: a value is judged by its range, whether it may be absent or not") {
+  const Field share{.name = "share", .of = {"SHARE", range::probability}};
+  CHECK(value_error(1.5, share) == ", expected 0 to 1");
+  CHECK(value_error(0.5, share) == "");
+  CHECK(value_error(std::optional(1.5), share) == ", expected 0 to 1");
+  CHECK(value_error(std::optional<double>(), share) == "");
+  CHECK(value_error(std::string("any"), share) == "");
+}

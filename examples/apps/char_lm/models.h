@@ -39,12 +39,12 @@ struct ModelFlags {
   /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag(model, {"model", kinds(), {}, "", "", kind_names()});
+    flag(model, {.name = "model", .help = kinds(), .choices = kind_names()});
     flag(n_layer, {"n_layer", "blocks of the model", {"LAYERS", range::layers}});
     flag(n_head, {"n_head", "attention heads per block", {"HEADS", range::channels}});
     flag(n_embd, {"n_embd", "width of the model", {"CHANNELS", range::channels}});
     flag(d_inner, {"d_inner",
-                   shiftgrad::text(fields::d_inner.help, ", 0 for 4 n_embd"),
+                   shiftgrad::text(fields::d_inner().help, ", 0 for 4 n_embd"),
                    {"CHANNELS", range::zero_or_more}});
     flag(dropout, {"dropout",
                    "share of activations dropped in training",
@@ -56,11 +56,11 @@ struct ModelFlags {
          "length of the memory of earlier tokens, 0 for none (default: block_size for a model that "
          "reads in order, else 0)",
          quantity::tokens_or_none});
-    flag(activation, with_default(fields::activation, "gelu"));
-    flag(norm_first, with_default(fields::norm_first, "true"));
-    flag(final_norm, with_default(fields::final_norm, "as norm_first"));
-    flag(tie_embedding, with_default(fields::tie_embedding, "true"));
-    flag(embedding_scale, with_default(fields::embedding_scale,
+    flag(activation, with_default(fields::activation(), "gelu"));
+    flag(norm_first, with_default(fields::norm_first(), "true"));
+    flag(final_norm, with_default(fields::final_norm(), "as norm_first"));
+    flag(tie_embedding, with_default(fields::tie_embedding(), "true"));
+    flag(embedding_scale, with_default(fields::embedding_scale(),
                                        "true with sinusoids added to the embeddings, else false"));
     visit_options(flag);
   }
@@ -79,8 +79,8 @@ struct ModelFlags {
           "for a distance; rope and alibi: of transformer alone (default: learned in transformer, "
           "sinusoid in transformer_xl, else none)",
           {"learned|sinusoid|none|rope|alibi"}});
-    flag(layer_positions, with_default(fields::layer_positions, "false"));
-    flag(tie_position_biases, with_default(fields::tie_position_biases, "false"));
+    flag(layer_positions, with_default(fields::layer_positions(), "false"));
+    flag(tie_position_biases, with_default(fields::tie_position_biases(), "false"));
     mixer.visit(flag);
   }
 

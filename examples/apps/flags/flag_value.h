@@ -1,9 +1,8 @@
 #pragma once
 
-// Checks of flag values, whether typed or read from a file.
+// What is wrong with the value of a flag, whether it was typed or stands in a file.
 
-#include <concepts>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -13,35 +12,28 @@
 namespace apps {
 
 using shiftgrad::Field;
-using shiftgrad::range_error;
 
-template <class Value>
-concept Number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
-/// The type of a seed. All its values are allowed.
-template <class Value>
-concept Seed = std::is_same_v<Value, uint64_t>;
-
-/// Returns what is wrong with a value of the right type, such as ", expected at least 1", or an
-/// empty string.
-template <class Value>
-std::string value_complaint(const Value& value, const Field& field) {
-  if constexpr (Number<Value> && !Seed<Value>)
-    return range_error(static_cast<double>(value), field.of.range);
-  if constexpr (std::is_same_v<Value, std::string>) {
-    // Nobody can type one, and what stands before it would be taken for the whole.
-    if (value.find('\0') != value.npos) return ", expected a text without a zero byte";
-    std::string choices = field.choices.empty() ? field.of.unit : field.choices;
-    if (choices == "FILE" && value == "-")
-      return ", expected the name of a file; standard input is not read here";
-    return choices.find('|') == std::string::npos ? "" : complaint(value, choices);
-  }
-  return "";
+/// Returns what is wrong with a text, such as ", expected characters or words", or an empty string.
+inline std::string text_error(const std::string& text, const Field& field) {
+  // Nobody can type one, and what stands before it would be taken for the whole.
+  if (text.find('\0') != text.npos) return ", expected a text without a zero byte";
+  std::string choices = shiftgrad::unit_of<std::string>(field);
+  if (choices == "FILE" && text == "-")
+    return ", expected the name of a file; standard input is not read here";
+  return choices.find('|') == choices.npos ? "" : complaint(text, choices);
 }
 
-/// Returns what is wrong with a value of another type.
+/// Returns what is wrong with a flag, or an empty string. `wrong` is what was, when the value was
+/// read from `given`, which is empty for what is no text. A hint follows for a word near a name.
 template <class Value>
-std::string type_complaint() {
-  return std::string(", expected ") + shiftgrad::expected_type<Value>();
+std::string flag_error(const std::string& wrong, const Value& value, const Field& field,
+                       const std::string& given) {
+  if constexpr (shiftgrad::is_optional<Value>) return flag_error(wrong, *value, field, given);
+  if constexpr (shiftgrad::Named<Value>)
+    return wrong.empty() || given.empty() ? wrong : complaint(given, shiftgrad::choices<Value>());
+  if (!wrong.empty()) return wrong;
+  if constexpr (std::is_same_v<Value, std::string>) return text_error(value, field);
+  return shiftgrad::value_error(value, field);
 }
 
 }  // namespace apps

@@ -17,7 +17,6 @@
 
 namespace apps {
 
-using shiftgrad::name_of;
 using shiftgrad::Named;
 using shiftgrad::require;
 using shiftgrad::value_named;
@@ -41,38 +40,39 @@ const CLI::Option* flag_of(const CLI::App& app, const std::string& argument) {
   return app.get_option_no_throw(argument.substr(0, argument.find('=')));
 }
 
-/// The type of a flag that may have no value.
+/// Reads a value as it is typed. Returns what was expected instead, or an empty string.
 template <class Value>
-struct ValueOf {
-  using Type = Value;
-};
-template <class Value>
-struct ValueOf<std::optional<Value>> {
-  using Type = Value;
-};
-
-/// Returns what is wrong with a typed value, or an empty string.
-template <class MaybeValue>
-std::string typed_complaint(const std::string& typed, const Field& field) {
-  using Value = typename ValueOf<MaybeValue>::Type;
-  if constexpr (Named<Value>) {
-    return value_complaint(typed, {.choices = shiftgrad::choices<Value>()});
+std::string parse_text(const std::string& typed, Value& value, const Field& field) {
+  if constexpr (shiftgrad::is_optional<Value>) {
+    return parse_text(typed, value.emplace(), field);
+  } else if constexpr (Named<Value>) {
+    if (!shiftgrad::is_name<Value>(typed)) return ", expected " + shiftgrad::all_names<Value>();
+    value = value_named<Value>(typed);
   } else {
     // Read as widely as possible, so that a number that is too large is called just that.
-    using Wide =
-        std::conditional_t<Number<Value> && std::is_signed_v<Value> && std::is_integral_v<Value>,
-                           int64_t, Value>;
-    using CLI::detail::lexical_cast;
-    Wide value{};
-    // CLI11 would wrap a negative number around, and replace one that is too large by
-    // the nearest.
+    constexpr bool is_count = std::is_integral_v<Value> && std::is_signed_v<Value>;
+    std::conditional_t<is_count, int64_t, Value> wide{};
+    // CLI11 would wrap a negative number around, and replace one that is too large by the nearest.
     errno = 0;
-    bool read =
-        lexical_cast(typed, value) && (std::is_same_v<Value, std::string> || !typed.empty());
-    if constexpr (Seed<Value>) read = read && !typed.starts_with('-');
+    bool read = CLI::detail::lexical_cast(typed, wide) &&
+                (std::is_same_v<Value, std::string> || !typed.empty());
+    if constexpr (std::is_same_v<Value, uint64_t>) read = read && !typed.starts_with('-');
     if constexpr (std::is_integral_v<Value>) read = read && errno != ERANGE;
-    return read ? value_complaint(value, field) : type_complaint<Value>();
+    if (!read) return shiftgrad::text(", expected ", shiftgrad::expected_type<Value>());
+    if constexpr (is_count)
+      if (!std::in_range<Value>(wide)) return shiftgrad::value_error(wide, field);
+    value = static_cast<Value>(wide);
   }
+  return "";
+}
+
+/// Returns the value as it would be typed, or an empty string if it is absent.
+template <class Value>
+std::string printed(const Value& value) {
+  if constexpr (shiftgrad::is_optional<Value>)
+    return value ? printed(*value) : "";
+  else
+    return shiftgrad::text(std::boolalpha, value);
 }
 
 /// Returns the message about the first argument that the app does not have, with what may have been
@@ -130,35 +130,6 @@ void check_given_once(const CLI::App& app) {
   }
 }
 
-template <class Value>
-CLI::Option* make_option(CLI::App& app, const std::string& name, Value& value,
-                         const std::string& description) {
-  return app.add_option(name, value, description);
-}
-/// CLI11 would print a default of 1 or 0.
-CLI::Option* make_option(CLI::App& app, const std::string& name, bool& value,
-                         const std::string& description) {
-  CLI::Option* option = app.add_option(name, value, description);
-  option->default_function([&value] { return std::string(value ? "true" : "false"); });
-  return option;
-}
-/// CLI11 would take an enum for a number.
-template <Named Enum>
-CLI::Option* make_option(CLI::App& app, const std::string& name, Enum& value,
-                         const std::string& description) {
-  auto set = [&value](const std::string& typed) { value = value_named<Enum>(typed); };
-  CLI::Option* option = app.add_option_function<std::string>(name, set, description);
-  option->default_function([&value] { return std::string(name_of(value)); });
-  return option;
-}
-
-template <Named Enum>
-CLI::Option* make_option(CLI::App& app, const std::string& name, std::optional<Enum>& value,
-                         const std::string& description) {
-  auto set = [&value](const std::string& typed) { value = value_named<Enum>(typed); };
-  return app.add_option_function<std::string>(name, set, description);
-}
-
 }  // namespace
 
 std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name) {
@@ -204,15 +175,14 @@ CLI::Option* add_argument(CLI::App& app, const std::string& name, std::vector<st
 template <class Value>
 CLI::Option* add_flag(CLI::App& app, Value& value, const Field& field) {
   std::string name = "--" + std::string(field.name);
-  CLI::Option* option = make_option(app, name, value, field.help);
-  auto check = [=](const std::string& typed) -> std::string {
-    std::string wrong = typed_complaint<Value>(typed, field);
+  auto set = [=, &value](const std::string& typed) {
+    std::string wrong = flag_error(parse_text(typed, value, field), value, field, typed);
     require(wrong.empty(), name, ' ', typed, wrong);
-    return "";
   };
-  CLI::Validator validator(check, "");
-  option->check(validator)->multi_option_policy(takes_one);
-  return option->type_name(shiftgrad::unit_of<Value>(field))->capture_default_str();
+  CLI::Option* option = app.add_option_function<std::string>(name, set, field.help);
+  option->default_function([&value] { return printed(value); });
+  option->multi_option_policy(takes_one)->type_name(shiftgrad::unit_of<Value>(field));
+  return option->capture_default_str();
 }
 
 template CLI::Option* add_flag(CLI::App&, bool&, const Field&);
@@ -237,7 +207,9 @@ CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<i
                            const std::string& unit, const std::string& description,
                            const Range& range) {
   auto check = [=](const std::string& typed) {
-    std::string wrong = typed_complaint<int64_t>(typed, {.of = {.range = range}});
+    Field field{.of = {.range = range}};
+    int64_t value = 0;
+    std::string wrong = flag_error(parse_text(typed, value, field), value, field, typed);
     require(wrong.empty(), "--", name, ": ", typed, wrong);
     return "";
   };

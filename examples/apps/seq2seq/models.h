@@ -32,26 +32,21 @@ struct ModelFlags {
   /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag(encoder, {"encoder",
-                   "how a source's tokens see each other: " + kinds(true),
-                   {},
-                   "",
-                   "",
-                   kind_names(true)});
+    flag(encoder, {.name = "encoder",
+                   .help = "how a source's tokens see each other: " + kinds(true),
+                   .choices = kind_names(true)});
     flag(decoder,
-         {"decoder",
-          "how a target's tokens see the tokens before them: as an encoder's, or " + kinds(false),
-          {},
-          "",
-          "",
-          kind_names(false)});
+         {.name = "decoder",
+          .help = "how a target's tokens see the tokens before them: as an encoder's, or " +
+                  kinds(false),
+          .choices = kind_names(false)});
     flag(
         n_layer,
         {"n_layer", "blocks of the encoder, and blocks of the decoder", {"LAYERS", range::layers}});
     flag(n_head, {"n_head", "attention heads per block", {"HEADS", range::channels}});
     flag(n_embd, {"n_embd", "width of the model", {"CHANNELS", range::channels}});
     flag(d_inner, {"d_inner",
-                   shiftgrad::text(fields::d_inner.help, ", 0 for 4 n_embd"),
+                   shiftgrad::text(fields::d_inner().help, ", 0 for 4 n_embd"),
                    {"CHANNELS", range::zero_or_more}});
     flag(dropout, {"dropout",
                    "share of activations and attention weights dropped in training",
@@ -60,12 +55,12 @@ struct ModelFlags {
                    "greatest length of a source and of a target; tables of positions and of "
                    "distances have as many rows",
                    {"TOKENS", range::two_or_more}});
-    flag(activation, fields::activation);
-    flag(norm_first, fields::norm_first);
+    flag(activation, fields::activation());
+    flag(norm_first, fields::norm_first());
     flag(share_embedding, {"share_embedding",
                            "share one embedding, and one list of symbols, between sources and "
                            "targets"});
-    flag(tie_embedding, fields::tie_embedding);
+    flag(tie_embedding, fields::tie_embedding());
     mixer.visit(flag);
   }
 

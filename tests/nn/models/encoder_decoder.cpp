@@ -330,7 +330,9 @@ TEST_CASE("what makes no encoder-decoder is refused by name") {
           config_from_json<EncoderDecoderConfig>(
               R"({"encoder_mixer": {"type": "aft"}, "decoder_mixer": {"type": "aft"},
                   "decoder_position": "learnt"})");
-        }) == "encoder_decoder: decoder_position \"learnt\", expected none, sinusoid or learned");
+        }) ==
+        "encoder_decoder: config key \"decoder_position\" is \"learnt\", expected none, sinusoid "
+        "or learned");
   CHECK(refused([](Config& c) { c.encoder_max_len = 4; }) ==
         "encoder_decoder: encoder: max_len without learned positions");
   CHECK(refused([](Config& c) { c.encoder_mixer = LocalRnnConfig{.window = 2}; }) ==

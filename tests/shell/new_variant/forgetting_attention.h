@@ -20,7 +20,7 @@ struct ForgettingAttentionConfig {
 
   void fields(auto&& field) {
     sight.limits(field);
-    field(attention_dropout, fields::attention_dropout);
+    field(attention_dropout, fields::attention_dropout());
   }
 };
 
