@@ -52,6 +52,15 @@ constexpr Quantity decay{"FACTOR", range::less_than_one};
 
 }  // namespace quantity
 
+/// The titles below which --help lists the flags of a training.
+namespace group {
+
+constexpr const char *texts = "Texts", *run = "The run", *model = "The model",
+                     *options = "Options of some models", *batches = "Batches", *loss = "The loss",
+                     *updates = "Updates";
+
+}  // namespace group
+
 /// The description of a field.
 struct Field {
   /// The name in JSON, and that of the flag.
@@ -60,6 +69,8 @@ struct Field {
   std::string help{};
   /// What its values are.
   Quantity of{};
+  /// The title of a flag of a training; a model's flags have that of their list.
+  const char* group = "";
   /// Another name by which JSON may call it.
   const char* also = "";
   /// The name of its opposite, which JSON then writes.

@@ -42,13 +42,16 @@ struct PairTrainerConfig {
   void fields(Field&& field) {
     field(batch_size, {"batch_size",
                        "pairs in a batch, which are of similar length",
-                       {"PAIRS", range::one_or_more}});
+                       {"PAIRS", range::one_or_more},
+                       group::batches});
     field(label_smoothing, {"label_smoothing",
                             "share of each target's weight to spread over all tokens",
-                            {"SHARE", range::less_than_one}});
+                            {"SHARE", range::less_than_one},
+                            group::loss});
     field(eval_pairs, {"eval_pairs",
                        "pairs per evaluation, evenly spaced, 0 for all",
-                       {"PAIRS", range::zero_or_more}});
+                       {"PAIRS", range::zero_or_more},
+                       group::run});
     loop_fields(*this, field);
   }
 };

@@ -19,13 +19,14 @@ void schedule_fields(Config& config, Field&& field) {
   field(config.learning_rate,
         {"learning_rate",
          "highest learning rate; with schedule noam a factor, which is 1 in the paper",
-         quantity::rate});
-  field(config.min_lr, {"min_lr", "learning rate at the end of the decay", quantity::rate});
-  field(config.warmup_iters,
-        {"warmup_iters", "steps over which the learning rate rises", quantity::steps});
+         quantity::rate, group::updates});
+  field(config.min_lr,
+        {"min_lr", "learning rate at the end of the decay", quantity::rate, group::updates});
+  field(config.warmup_iters, {"warmup_iters", "steps over which the learning rate rises",
+                              quantity::steps, group::updates});
   field(config.lr_decay_iters,
         {"lr_decay_iters", "step at which the learning rate's decay ends, 0 for max_iters",
-         quantity::steps});
+         quantity::steps, group::updates});
 }
 
 /// The learning rate as a pure function of the step. n = step + 1 counts the updates from 1, and

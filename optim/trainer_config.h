@@ -11,23 +11,28 @@
 namespace shiftgrad {
 
 /// The length of a training.
-inline Field max_iters_field() { return {"max_iters", "steps to train for", quantity::steps}; }
+inline Field max_iters_field() {
+  return {"max_iters", "steps to train for", quantity::steps, group::run};
+}
 
 /// Calls field(value, {name, help, quantity}) for what every training decides at each step.
 template <class Config, class Field>
 void pace_fields(Config& config, Field&& field) {
   field(config.grad_clip, {"grad_clip",
                            "greatest norm of the gradient, which is clipped to it; 0 for no limit",
-                           {"NORM", range::rate}});
+                           {"NORM", range::rate},
+                           group::updates});
   field(config.eval_interval,
-        {"eval_interval", "steps between two evaluations", quantity::interval});
+        {"eval_interval", "steps between two evaluations", quantity::interval, group::run});
   field(config.save_interval,
         {"save_interval", "steps between two saves of the last checkpoint, 0 for eval_interval",
-         quantity::steps});
+         quantity::steps, group::run});
   field(config.patience, {"patience",
                           "stop after this many evaluations without a new best; 0 never stops",
-                          {"EVALUATIONS", range::zero_or_more}});
-  field(config.seed, {"seed", "seed of the weights, the batches and dropout", {"NUMBER"}});
+                          {"EVALUATIONS", range::zero_or_more},
+                          group::run});
+  field(config.seed,
+        {"seed", "seed of the weights, the batches and dropout", {"NUMBER"}, group::run});
 }
 
 /// Calls field(value, {name, help, quantity}) for each hyperparameter that the trainers of texts
@@ -36,12 +41,16 @@ template <class Config, class Field>
 void loop_fields(Config& config, Field&& field) {
   field(config.max_iters, max_iters_field());
   schedule_fields(config, field);
-  field(config.schedule, {"schedule", "course of the learning rate after its rise"});
-  field(config.weight_decay,
-        {"weight_decay", "weight decay of linear and embedding weights", {"FACTOR", range::rate}});
-  field(config.beta1, {"beta1", "decay rate of the gradient's running mean", quantity::decay});
-  field(config.beta2,
-        {"beta2", "decay rate of the squared gradient's running mean", quantity::decay});
+  field(config.schedule,
+        {"schedule", "course of the learning rate after its rise", {}, group::updates});
+  field(config.weight_decay, {"weight_decay",
+                              "weight decay of linear and embedding weights",
+                              {"FACTOR", range::rate},
+                              group::updates});
+  field(config.beta1,
+        {"beta1", "decay rate of the gradient's running mean", quantity::decay, group::updates});
+  field(config.beta2, {"beta2", "decay rate of the squared gradient's running mean",
+                       quantity::decay, group::updates});
   pace_fields(config, field);
 }
 
@@ -103,43 +112,50 @@ struct TrainerConfig {
   /// list: flags, checkpoints and the checks of values and peers read it.
   template <class Field>
   void fields(Field&& field) {
-    field(batch_size, {"batch_size", "rows in a batch", {"ROWS", range::one_or_more}});
-    field(block_size, {"block_size", "tokens in a row of a batch", quantity::tokens});
-    field(batches,
-          {"batches",
-           "how the text is cut: into blocks from anywhere, or into streams read in order"});
+    field(batch_size,
+          {"batch_size", "rows in a batch", {"ROWS", range::one_or_more}, group::batches});
+    field(block_size,
+          {"block_size", "tokens in a row of a batch", quantity::tokens, group::batches});
+    field(batches, {"batches",
+                    "how the text is cut: into blocks from anywhere, or into streams read in order",
+                    {},
+                    group::batches});
     field(mem_len, {"mem_len", "tokens of memory carried from one batch to the next",
-                    quantity::tokens_or_none});
+                    quantity::tokens_or_none, group::batches});
     field(ext_len,
           {"ext_len",
            "tokens of a batch that are fed again with the next one before they become memory",
-           quantity::tokens_or_none});
+           quantity::tokens_or_none, group::batches});
     field(loss_tokens,
           {"loss_tokens", "tokens at the end of each row that the loss is about, 0 for all",
-           quantity::tokens_or_none});
+           quantity::tokens_or_none, group::loss});
     field(gradient_accumulation_steps,
           {"gradient_accumulation_steps",
            "batches per update, weighted by their numbers of tokens; a model that reads in order "
            "reads them one after the other",
-           {"BATCHES", range::one_or_more}});
+           {"BATCHES", range::one_or_more},
+           group::batches});
     field(batch_warmup_iters,
           {"batch_warmup_iters", "steps over which the number of batches per update rises from one",
-           quantity::steps});
-    field(optimizer, {"optimizer", "rule that turns gradients into updates"});
-    field(momentum, {"momentum", "SGD momentum", quantity::decay});
+           quantity::steps, group::batches});
+    field(optimizer, {"optimizer", "rule that turns gradients into updates", {}, group::updates});
+    field(momentum, {"momentum", "SGD momentum", quantity::decay, group::updates});
     field(freeze, {"freeze",
                    "parameters not to train: names, in which * stands for anything, separated by "
                    "commas, such as embedding.*,blocks.0.* (default: none)",
-                   {"PATTERNS"}});
+                   {"PATTERNS"},
+                   group::updates});
     field(
         lr_scale,
         {"lr_scale",
          "factors of the learning rate for the parameters whose names match; the last match counts "
          "(default: 1 for all)",
-         {"PATTERN=FACTOR,..."}});
+         {"PATTERN=FACTOR,..."},
+         group::updates});
     field(eval_iters, {"eval_iters",
                        "batches per evaluation, 0 for the whole text",
-                       {"BATCHES", range::zero_or_more}});
+                       {"BATCHES", range::zero_or_more},
+                       group::run});
     loop_fields(*this, field);
   }
 };

@@ -23,6 +23,7 @@
 
 namespace char_lm {
 
+namespace group = shiftgrad::group;
 namespace quantity = shiftgrad::quantity;
 using shiftgrad::Context;
 using shiftgrad::ModelOutput;
@@ -52,12 +53,12 @@ struct AuxiliaryLossesConfig {
           {"intermediate_losses",
            "weight of an auxiliary loss for each block but the last, each with an output layer of "
            "its own; the loss of block l of L ends after l/2L of lr_decay_iters; 0 for none",
-           quantity::weight});
+           quantity::weight, group::loss});
     field(targets, {"targets", "tokens that each position predicts, beginning with the next one",
-                    quantity::tokens});
+                    quantity::tokens, group::loss});
     field(extra_targets_weight,
           {"extra_targets_weight", "weight of the losses of all targets but the next token",
-           quantity::weight});
+           quantity::weight, group::loss});
   }
 };
 

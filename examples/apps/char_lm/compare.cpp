@@ -53,7 +53,7 @@ struct CompareFlags {
   int64_t length = 1000;
   std::optional<int64_t> parameters;
   bool overwrite = false;
-  TrainFlags training{.out_dir = "comparison"};
+  TrainFlags training{apps::RunFlags{.out_dir = "comparison"}};
 };
 
 /// Flags that must be the same for all models, so that they can be compared.
@@ -223,7 +223,7 @@ Command compare_command(CLI::App& program) {
     if (name == "out_dir")
       field.help =
           "folder for the table and the picture, and for each training a folder MODEL/SEED in it";
-    if (name != "model") apps::set_group(add_flag(app, value, field), TrainFlags::group(name));
+    if (name != "model") apps::set_group(add_flag(app, value, field), field.group);
   });
   add_overwrite_flag(app, flags->overwrite, "the comparison in --out_dir, if there is one");
   return {.flags = &app, .prepare = [flags] { return prepare(*flags); }, .outlives_readers = true};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "examples/apps/flags/field_flags.h"
+#include "examples/apps/flags/flag_groups.h"
 #include "nn/models/language_model.h"
 
 namespace char_lm {
@@ -12,6 +13,7 @@ namespace char_lm {
 using shiftgrad::Field;
 namespace range = shiftgrad::range;
 namespace fields = shiftgrad::fields;
+namespace group = shiftgrad::group;
 namespace quantity = shiftgrad::quantity;
 
 /// The flags that shape a model. They have nanoGPT's names where nanoGPT has such a flag. Optional
@@ -62,7 +64,7 @@ struct ModelFlags {
     flag(tie_embedding, with_default(fields::tie_embedding(), "true"));
     flag(embedding_scale, with_default(fields::embedding_scale(),
                                        "true with sinusoids added to the embeddings, else false"));
-    visit_options(flag);
+    visit_options(apps::in_group(group::options, flag));
   }
 
   /// Calls flag(…) for each flag that only some kinds have.

@@ -58,7 +58,7 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
       app, "add_characters", request->add_characters,
       "with --init_from: characters of the texts that the model does not know get rows of their "
       "own in its embedding and output, which begin as a new model's of this --seed");
-  apps::set_group(adds, apps::run_title);
+  apps::set_group(adds, shiftgrad::group::run);
   apps::set_examples(
       app, {"char_lm train", "char_lm train --data text.txt --model labml --out_dir labml",
             "char_lm train --resume --out_dir labml --max_iters 4000"});

@@ -27,15 +27,6 @@ void TrainFlags::resolve_defaults() {
     if (!path->empty()) *path = std::filesystem::absolute(*path);
 }
 
-std::string TrainFlags::group(const std::string& flag) {
-  static const std::set<std::string> of_some_models =
-      apps::flag_names([](auto flag) { ModelFlags().visit_options(flag); });
-  static const std::set<std::string> of_models =
-      apps::flag_names([](auto flag) { ModelFlags().visit(flag); });
-  if (of_some_models.contains(flag)) return apps::options_title;
-  return of_models.contains(flag) ? apps::model_title : apps::training_group(flag);
-}
-
 shiftgrad::EvaluationConfig TrainFlags::default_evaluation() const {
   int64_t mem_len = memory_length(model);
   bool in_order = mem_len > 0 || trainer.ext_len > 0;

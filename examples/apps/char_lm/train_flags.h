@@ -4,7 +4,7 @@
 #include <string>
 
 #include "examples/apps/char_lm/auxiliary_losses.h"
-#include "examples/apps/flags/precision_flag.h"
+#include "examples/apps/flags/run_flags.h"
 #include "examples/apps/flags/saved_flags.h"
 #include "models.h"
 #include "optim/trainer.h"
@@ -12,17 +12,13 @@
 namespace char_lm {
 
 /// All flags of `train`. A checkpoint stores them, so that `eval` and `generate` know the run.
-struct TrainFlags {
+struct TrainFlags : apps::RunFlags {
   std::string data{}, val_data{};
   double eval_split = 0.1;
   std::string vocab = "bytes", vocab_from{};
-  std::string out_dir = "out";
   ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
   AuxiliaryLossesConfig auxiliary{};
-  int64_t log_interval = 10;
-  shiftgrad::Precision precision = shiftgrad::Precision::float32;
-  int threads = 0;
   /// Whether these are a converted run's, which is handed on without the places of its texts.
   bool texts_left_out = false;
 
@@ -34,38 +30,37 @@ struct TrainFlags {
   void visit(Flag&& flag) {
     flag(data, {"data",
                 "text file to train on, any bytes (default: the source code of this project)",
-                {"FILE"}});
+                {"FILE"},
+                group::texts});
     flag(val_data,
          {"val_data",
           "text file to validate on; all of --data is then trained on (default: the end of --data)",
-          {"FILE"}});
+          {"FILE"},
+          group::texts});
     flag(eval_split,
          {"eval_split",
           "share of --data, at its end, to hold back for validation if there is no --val_data",
-          {"SHARE", range::proper_share}});
+          {"SHARE", range::proper_share},
+          group::texts});
     flag(vocab,
          {"vocab",
           "what a token is: a byte of any text, or a code point of a text in UTF-8; messages call "
           "either a character. The model knows those of its texts, or all 256 bytes",
-          {"bytes|all_bytes|characters"}});
+          {"bytes|all_bytes|characters"},
+          group::texts});
     flag(vocab_from,
          {"vocab_from",
           "take exactly the characters of this text, or those that a run knows: its folder or a "
           ".safetensors file of it (default: those of --data and --val_data)",
-          {"FILE"}});
-    flag(out_dir, {"out_dir", "folder for checkpoints and metrics", {"FOLDER"}});
-    model.visit(flag);
+          {"FILE"},
+          group::texts});
+    visit_run(flag);
+    model.visit(apps::in_group(group::model, flag));
     trainer.fields([&](auto& value, const Field& field) {
       if (!decided_by_model.contains(field.name)) flag(value, field);
     });
     auxiliary.fields(flag);
-    flag(log_interval, {"log_interval", "steps between two lines of metrics", quantity::interval});
-    flag(precision, {"precision", apps::precision_help});
-    flag(threads, {"threads", apps::threads_help, {"THREADS", range::thread_count}});
   }
-
-  /// Returns the title of a flag in --help.
-  static std::string group(const std::string& flag);
 
   /// Copies to the trainer the settings that it shares with the model, and sets the defaults that
   /// depend on other flags.

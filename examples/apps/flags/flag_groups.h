@@ -7,11 +7,6 @@
 
 namespace apps {
 
-// The titles below which `train --help` lists its flags.
-inline const std::string texts_title = "Texts", run_title = "The run", model_title = "The model",
-                         options_title = "Options of some models", batches_title = "Batches",
-                         loss_title = "The loss", update_title = "Updates";
-
 /// Returns the names of the flags that visit(flag) calls flag(value, field) for.
 template <class Visit>
 std::set<std::string> flag_names(Visit visit) {
@@ -20,8 +15,14 @@ std::set<std::string> flag_names(Visit visit) {
   return names;
 }
 
-/// Returns the title of a flag of any training that is none of the model's. Throws when it has
-/// none.
-std::string training_group(const std::string& flag);
+/// Returns a function that calls flag(value, field) with a field of this group, unless the field
+/// has one.
+template <class Flag>
+auto in_group(const char* group, Flag& flag) {
+  return [&flag, group](auto& value, shiftgrad::Field field) {
+    if (!*field.group) field.group = group;
+    flag(value, field);
+  };
+}
 
 }  // namespace apps

@@ -29,7 +29,8 @@ struct TrainRequest {
   void add_to(CLI::App& app, const std::string& data, const std::string& vocabulary,
               const std::set<std::string>& free) {
     flags.visit([&](auto& value, const Field& field) {
-      set_group(add_flag(app, value, field), Flags::group(field.name));
+      shiftgrad::require(*field.group, "--", field.name, ": a flag of a training without a group");
+      set_group(add_flag(app, value, field), field.group);
     });
     CLI::Option* file =
         add_flag(app, "config", config, "FILE",
@@ -44,7 +45,8 @@ struct TrainRequest {
     CLI::Option* replace =
         add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one");
     set_exclusive(replace, go_on);
-    for (CLI::Option* option : {file, start, go_on, replace}) set_group(option, run_title);
+    for (CLI::Option* option : {file, start, go_on, replace})
+      set_group(option, shiftgrad::group::run);
   }
 
   /// Notes which flags were given, and reads the config file. Call it after the command line has

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "examples/apps/flags/field_flags.h"
+#include "examples/apps/flags/flag_groups.h"
 #include "nn/models/encoder_decoder.h"
 
 namespace seq2seq {
@@ -10,6 +11,7 @@ namespace seq2seq {
 using shiftgrad::Field;
 namespace range = shiftgrad::range;
 namespace fields = shiftgrad::fields;
+namespace group = shiftgrad::group;
 namespace quantity = shiftgrad::quantity;
 
 /// The flags that shape a model. They have char_lm's names where char_lm has such a flag.

@@ -51,7 +51,7 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
       app, "add_symbols", request->add_symbols,
       "with --init_from: characters or words of the pairs that the model does not know get rows of "
       "their own in its embeddings and output, which begin as a new model's of this --seed");
-  apps::set_group(adds, apps::run_title);
+  apps::set_group(adds, shiftgrad::group::run);
   apps::set_examples(
       app, {"seq2seq train", "seq2seq train --data pairs.tsv --encoder labml --out_dir labml",
             "seq2seq train --resume --out_dir labml --max_iters 4000"});

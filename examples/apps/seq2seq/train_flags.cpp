@@ -10,12 +10,6 @@ namespace seq2seq {
 
 using shiftgrad::require;
 
-std::string TrainFlags::group(const std::string& flag) {
-  static const std::set<std::string> of_models =
-      apps::flag_names([](auto flag) { ModelFlags().visit(flag); });
-  return of_models.contains(flag) ? apps::model_title : apps::training_group(flag);
-}
-
 void TrainFlags::resolve_defaults() {
   require(!model.share_embedding || source_tokens == target_tokens,
           "--share_embedding: --source_tokens ", source_tokens, " and --target_tokens ",

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "examples/apps/flags/precision_flag.h"
+#include "examples/apps/flags/run_flags.h"
 #include "models.h"
 #include "optim/pair_trainer.h"
 #include "rows.h"
@@ -11,18 +11,14 @@
 namespace seq2seq {
 
 /// All flags of `train`. A checkpoint stores them, so that the other commands know the run.
-struct TrainFlags {
+struct TrainFlags : apps::RunFlags {
   std::string data{}, val_data{};
   double eval_split = 0.05;
   bool skip_bad_rows = false;
   std::string source_tokens = "characters";
   std::string target_tokens = "characters";
-  std::string out_dir = "out";
   ModelFlags model{};
   shiftgrad::PairTrainerConfig trainer{};
-  int64_t log_interval = 10;
-  shiftgrad::Precision precision = shiftgrad::Precision::float32;
-  int threads = 0;
 
   /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
@@ -31,35 +27,35 @@ struct TrainFlags {
          {"data",
           "file of pairs to train on, in UTF-8, one per line: source, tab, target (default: dates "
           "as people write them, with their ISO 8601 form)",
-          {"FILE"}});
+          {"FILE"},
+          group::texts});
     flag(val_data,
          {"val_data",
           "file of pairs to validate on; all of --data is then trained on (default: the end of "
           "--data)",
-          {"FILE"}});
+          {"FILE"},
+          group::texts});
     flag(eval_split,
          {"eval_split",
           "share of --data, at its end, to hold back for validation if there is no --val_data",
-          {"SHARE", range::proper_share}});
-    flag(
-        skip_bad_rows,
-        {"skip_bad_rows",
-         "skip rows that are not pairs, and report them; without this flag the first is an error"});
+          {"SHARE", range::proper_share},
+          group::texts});
+    flag(skip_bad_rows,
+         {"skip_bad_rows",
+          "skip rows that are not pairs, and report them; without this flag the first is an error",
+          {},
+          group::texts});
     flag(source_tokens,
          {"source_tokens",
           "what a token of a source is: a character, or a word with spaces around it",
-          {"characters|words"}});
-    flag(target_tokens, {"target_tokens", "what a token of a target is", {"characters|words"}});
-    flag(out_dir, {"out_dir", "folder for checkpoints and metrics", {"FOLDER"}});
-    model.visit(flag);
+          {"characters|words"},
+          group::texts});
+    flag(target_tokens,
+         {"target_tokens", "what a token of a target is", {"characters|words"}, group::texts});
+    visit_run(flag);
+    model.visit(apps::in_group(group::model, flag));
     trainer.fields(flag);
-    flag(log_interval, {"log_interval", "steps between two lines of metrics", quantity::interval});
-    flag(precision, {"precision", apps::precision_help});
-    flag(threads, {"threads", apps::threads_help, {"THREADS", range::thread_count}});
   }
-
-  /// Returns the title of a flag in --help.
-  static std::string group(const std::string& flag);
 
   /// Sets the defaults that depend on other flags. Throws, naming them, when flags contradict each
   /// other.
