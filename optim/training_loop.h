@@ -110,22 +110,16 @@ int64_t training_iters(const Config& config) {
   return config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters;
 }
 
-/// Returns the loop settings of a checked config, for a model of width `d_model`.
+/// Returns the loop settings of a checked config, for a model of width `d_model`: each field that
+/// both have by one name.
 template <class Config>
-LoopConfig loop_config(const Config& config, int64_t d_model) {
-  return {.schedule = {.type = config.schedule,
-                       .learning_rate = config.learning_rate,
-                       .min_lr = config.min_lr,
-                       .warmup_iters = config.warmup_iters,
-                       .lr_decay_iters = training_iters(config),
-                       .d_model = d_model},
-          .batch_size = config.batch_size,
-          .max_iters = config.max_iters,
-          .eval_interval = config.eval_interval,
-          .save_interval = config.save_interval,
-          .patience = config.patience,
-          .grad_clip = config.grad_clip,
-          .seed = config.seed};
+LoopConfig loop_config(Config config, int64_t d_model) {
+  LoopConfig loop{.schedule = {.type = config.schedule, .d_model = d_model}};
+  loop.fields([&]<class Value>(Value& value, const Field& field) {
+    if (const Value* same = find_field<Value>(config, field.name)) value = *same;
+  });
+  loop.schedule.lr_decay_iters = training_iters(config);
+  return loop;
 }
 
 /// The training of a task: a model, its data, and how it learns from them. What is the same for
