@@ -89,7 +89,7 @@ AftTerms Aft::project(const Tensor& x, const Tensor& memory) const {
 
 AftBand Aft::table_band(int64_t M, int64_t T) const {
   int64_t K = M + T, s = config.window.value_or(0);
-  require(K <= max_length(), "aft: ", K, " tokens are beyond max_len ", max_length());
+  require(K <= limits().length, "aft: ", K, " tokens are beyond max_len ", limits().length);
   bool local = config.form == AftForm::local;
   int64_t start = M - s + 1, from = local ? std::max<int64_t>(0, start) : 0;  // first key needed
   Tensor w = position_bias.defined()
@@ -159,9 +159,9 @@ std::unique_ptr<Cache> Aft::make_cache(int64_t limit) const {
   require(config.causal, "aft: a two-way layer cannot be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   // A limit that no sequence can exceed is no limit.
-  if (limit < max_length() - 1) return new_cache<AftCache>(limit, AftCache::Older::forgotten);
+  if (limit < limits().length - 1) return new_cache<AftCache>(limit, AftCache::Older::forgotten);
   if (config.form == AftForm::full)
-    return new_cache<AftCache>(max_length(), AftCache::Older::forgotten);
+    return new_cache<AftCache>(limits().length, AftCache::Older::forgotten);
   return new_cache<AftCache>(config.window.value_or(0), AftCache::Older::summed);
 }
 

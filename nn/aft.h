@@ -115,7 +115,7 @@ struct Aft : Layer {
   /// cache.
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   LayerTerms terms(const Tensor& x, const Past& past, Context& context) const override;
-  int64_t max_length() const override { return config.max_len.value_or(unlimited); }
+  Limits limits() const override { return {.length = config.max_len.value_or(unlimited)}; }
   bool sees_ahead() const override { return !config.causal; }
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;

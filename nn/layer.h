@@ -12,6 +12,7 @@
 //
 // Either way, feeding a causal sequence in pieces gives the same result as one pass over it.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,22 @@
 #include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// How many tokens a layer or a model takes.
+struct Limits {
+  /// The largest number of tokens in a sequence, counted from its start. It is bounded where
+  /// positions are absolute and learned.
+  int64_t length = unlimited;
+  /// The largest number of tokens that one pass may see, memory included. It is bounded where a
+  /// learned table has a row for each position or distance.
+  int64_t keys = length;
+
+  /// Returns the limits of what has these and others.
+  Limits with(const Limits& other) const {
+    int64_t both = std::min(length, other.length);
+    return {both, std::min({both, keys, other.keys})};
+  }
+};
 
 /// Throws an error that names `layer` unless x is [B, T, C] and `memory` undefined or [B, M, C].
 void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C);
@@ -63,13 +80,8 @@ struct Layer : StatefulModule {
   /// What reads them works for any layer: tables of distances, worked examples, conversions.
   virtual LayerTerms terms(const Tensor&, const Past&, Context&) const { return {}; }
 
-  /// The largest number of tokens in a sequence, counted from its start. It is bounded where
-  /// positions are absolute and learned.
-  virtual int64_t max_length() const { return unlimited; }
-
-  /// The largest number of tokens that one pass may see, memory included. It is bounded where a
-  /// learned table has a row for each position or distance.
-  virtual int64_t max_keys() const { return max_length(); }
+  /// How many tokens it takes. By default there is no limit.
+  virtual Limits limits() const { return {}; }
 
   /// Whether outputs may depend on later tokens. What predicts the next token must have no such
   /// layer.

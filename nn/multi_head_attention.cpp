@@ -62,7 +62,7 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
 }
 
 Heads MultiHeadAttention::source_heads(const Tensor& source) const {
-  Sight(*this).limits([&](const auto& rule, const Field& field) {
+  Sight(*this).rules([&](const auto& rule, const Field& field) {
     require(!rule, "multi_head_attention: ", field.name, " with a source");
   });
   require(position == AttentionPosition::none,

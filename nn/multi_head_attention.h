@@ -37,7 +37,7 @@ struct MultiHeadAttentionConfig {
   void fields(auto&& field) {
     field(bias, fields::bias());
     field(sight.causal, fields::causal());
-    sight.limits(field);
+    sight.rules(field);
     field(position, {"position", "how attention knows positions"});
     field(attention_dropout, fields::attention_dropout());
   }

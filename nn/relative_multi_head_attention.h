@@ -56,7 +56,9 @@ struct RelativeMultiHeadAttention : Attention {
   /// the config describes no valid layer.
   RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Width width,
                              Init init);
-  int64_t max_keys() const override { return causal ? attention_span() + 1 : attention_span(); }
+  Limits limits() const override {
+    return {.keys = causal ? attention_span() + 1 : attention_span()};
+  }
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   int64_t attention_span() const override { return key_pos_bias.size(0) / 2; }  // P

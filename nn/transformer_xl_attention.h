@@ -63,7 +63,7 @@ struct TransformerXLAttentionConfig {
     field(clamp_len,
           {"clamp_len", "with sinusoid positions, treat greater distances as this one; 0 for none",
            quantity::tokens_or_none});
-    sight.limits(field);
+    sight.rules(field);
     field(sight.causal, fields::causal(), true);
     field(content_bias, {"content_bias", "add a bias to the queries of keys, u"}, true);
     field(position_bias, {"position_bias", "add a bias to the queries of distances, v"}, true);

@@ -52,7 +52,7 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
   const std::optional<Window>& window = visibility.sight.window;
   require(!window, "aft: a window of ", window.value_or(Window()),
           ", expected none; a band says which keys have a bias");
-  Sight(visibility.sight).limits([](const auto& rule, const Field& field) {
+  Sight(visibility.sight).rules([](const auto& rule, const Field& field) {
     if (rule) fail("aft: ", rule_text(field.name, *rule), ", expected none");
   });
   require(!visibility.spans, "aft: spans ", visibility.spans ? visibility.spans->shape : Dims{},

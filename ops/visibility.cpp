@@ -96,7 +96,7 @@ int64_t Sight::chunk_size() const {
 }
 
 void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) const {
-  Sight(sight).limits([&](const auto& rule, const Field& field) {
+  Sight(sight).rules([&](const auto& rule, const Field& field) {
     std::string wrong = rule ? range_error(*rule, {1, HUGE_VAL}) : "";
     if (!wrong.empty()) fail(operation, ": ", rule_text(field.name, *rule), wrong);
   });

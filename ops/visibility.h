@@ -70,7 +70,7 @@ struct Sight {
   std::optional<int64_t> always{};
 
   /// Calls field(value, description) for each rule that may be absent.
-  void limits(auto&& field) {
+  void rules(auto&& field) {
     field(window, Field{"window", "attend to distances below it only", quantity::tokens});
     field(chunk,
           Field{"chunk", "[c, n]: attend to one's own chunk of c tokens, and to the n before it",

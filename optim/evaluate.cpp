@@ -128,13 +128,13 @@ void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   int64_t fed_again = mode == EvaluationMode::memory ? in_text(ext_len) : 0;
   int64_t in_a_row = streams ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
                              : std::min(fed_again + in_text(tgt_len), tokens - 1);
-  int64_t most = streams ? model.max_length() : model.max_keys();
+  int64_t most = streams ? model.limits().length : model.limits().keys;
   require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
           " tokens in a row, but the model has ", most, " positions");
   int64_t keys = std::min(in_a_row, in_text(mem_len) + in_text(ext_len) + in_text(tgt_len));
-  require(!streams || keys <= model.max_keys(), "evaluate: mem_len ", mem_len, ", ext_len ",
+  require(!streams || keys <= model.limits().keys, "evaluate: mem_len ", mem_len, ", ext_len ",
           ext_len, " and tgt_len ", tgt_len, " make ", keys,
-          " keys in this text, but the model has ", model.max_keys(), " positions");
+          " keys in this text, but the model has ", model.limits().keys, " positions");
 }
 
 Evaluation evaluate(const SequenceModel& model, const KeptText& text,

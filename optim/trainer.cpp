@@ -74,9 +74,9 @@ Trainer::Trainer(SequenceModel& model, const KeptText& train_text, const KeptTex
           "trainer: ", config.ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
   require(config.mem_len == 0 || model.traits().n_layer > 0, "trainer: mem_len ", config.mem_len,
           " for a model without memory");
-  require(config.ext_len == 0 || config.ext_len + config.block_size <= model.max_length(),
+  require(config.ext_len == 0 || config.ext_len + config.block_size <= model.limits().length,
           "trainer: ext_len ", config.ext_len, " and block_size ", config.block_size,
-          ", expected at most the model's ", model.max_length(), " positions together");
+          ", expected at most the model's ", model.limits().length, " positions together");
   // A model that cannot forget tokens says so now, and not in the first evaluation.
   if (config.ext_len > 0)
     shiftgrad::evaluate(

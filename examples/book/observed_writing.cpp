@@ -25,8 +25,7 @@ struct Observed : SequenceModel {
   }
 
   ModelTraits traits() const override { return model.traits(); }
-  int64_t max_length() const override { return model.max_length(); }
-  int64_t max_keys() const override { return model.max_keys(); }
+  Limits limits() const override { return model.limits(); }
   void visit(Visitor& visitor) const override { model.visit(visitor); }
   ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override {
     return model.forward(tokens, memory, context);

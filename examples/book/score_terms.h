@@ -44,8 +44,7 @@ struct WithoutTerms : SequenceModel {
   ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override;
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   Tensor step(const Tokens& tokens, Cache& cache, Context& context) const override;
-  int64_t max_length() const override { return model.max_length(); }
-  int64_t max_keys() const override { return model.max_keys(); }
+  Limits limits() const override { return model.limits(); }
   void visit(Visitor& visitor) const override { model.visit(visitor); }
 
  private:

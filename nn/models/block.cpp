@@ -32,10 +32,10 @@ std::unique_ptr<Cache> Block::make_cache(int64_t limit) const {
   return cache;
 }
 
-int64_t Block::least(int64_t (Layer::*of)() const) const {
-  int64_t least = unlimited;
-  for (const Part& part : parts) least = std::min(least, ((*part.function).*of)());
-  return least;
+Limits Block::limits() const {
+  Limits all;
+  for (const Part& part : parts) all = all.with(part.function->limits());
+  return all;
 }
 
 bool Block::sees_ahead() const {

@@ -40,13 +40,9 @@ struct Block : Layer {
   /// it, the memory itself none. With a cache, each part has its own.
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
-  int64_t max_length() const override { return least(&Layer::max_length); }
-  int64_t max_keys() const override { return least(&Layer::max_keys); }
+  Limits limits() const override;
   bool sees_ahead() const override;
   void visit(Visitor& visitor) const override;
-
- private:
-  int64_t least(int64_t (Layer::*of)() const) const;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -119,10 +119,10 @@ int64_t Blocks::memory_length(const Memory& memory) const {
   return memory[0].size(1);
 }
 
-int64_t Blocks::least(int64_t (Layer::*of)() const) const {
-  int64_t least = unlimited;
-  for (const auto& block : layers) least = std::min(least, ((*block).*of)());
-  return least;
+Limits Blocks::limits() const {
+  Limits all;
+  for (const auto& block : layers) all = all.with(block->limits());
+  return all;
 }
 
 bool Blocks::sees_ahead() const {

@@ -169,10 +169,8 @@ struct Blocks : StatefulModule {
   /// each block.
   int64_t memory_length(const Memory& memory) const;
 
-  /// The largest number of tokens in a sequence, counted from its start.
-  int64_t max_length() const { return least(&Layer::max_length); }
-  /// The largest number of tokens that one pass may see, memory included.
-  int64_t max_keys() const { return least(&Layer::max_keys); }
+  /// How many tokens all blocks take.
+  Limits limits() const;
   /// Whether outputs may depend on later tokens, as those of a forecast must not.
   bool sees_ahead() const;
 
@@ -183,7 +181,6 @@ struct Blocks : StatefulModule {
   std::unique_ptr<Block> build_block(Init init, const MixerMaker& own_mixer) const;
   void shrink_projections(Init init);
   void tie_position_biases();
-  int64_t least(int64_t (Layer::*of)() const) const;
   Tensor with_positions(const Tensor& x, size_t block, int64_t first) const;
   Tensor run(const Tensor& input, const Memory& memory, Caches* caches, Context& context,
              std::vector<Tensor>* inputs) const;

@@ -88,7 +88,7 @@ Tensor projection_bias(const Attention& layer, const Tensor& row) {
 }
 
 Aft as_full(const Layer& layer, int64_t C) {
-  int64_t L = layer.max_length();
+  int64_t L = layer.limits().length;
   Context context;
   LayerTerms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
   auto* aft = std::get_if<AftTerms>(&terms);
@@ -154,7 +154,7 @@ TransformerXLAttention to_transformer_xl(const Attention& layer) {
                               {"position_embeddings", E},
                               {"position_scalar_bias", s},
                               {"qkv.bias", bias}});
-  int64_t T = std::min<int64_t>(layer.max_keys(), 16);
+  int64_t T = std::min<int64_t>(layer.limits().keys, 16);
   check_equal(layer, attention_probabilities(terms_of(layer, T)),
               attention_probabilities(terms_of(xl, T)));
   return xl;

@@ -131,13 +131,9 @@ struct EncoderDecoder : StatefulModule {
 
   /// The largest number of tokens in a source, and in a target. It is `unlimited` unless positions
   /// are absolute and learned.
-  int64_t longest_source() const {
-    return std::min(source_embedding.max_length(), encoder.max_length());
-  }
+  int64_t longest_source() const { return source_embedding.limits().with(encoder.limits()).length; }
   /// The largest number of tokens in a target.
-  int64_t longest_target() const {
-    return std::min(target_embedding.max_length(), decoder.max_length());
-  }
+  int64_t longest_target() const { return target_embedding.limits().with(decoder.limits()).length; }
 
   void visit(Visitor& visitor) const override;
 

@@ -46,7 +46,7 @@ PrefilledPrompt::PrefilledPrompt(const SequenceModel& model, const std::vector<i
     : model_(model), options_(options), prompt_(prompt) {
   check(model, prompt, options);
   Tape::Pause constant;
-  positions_ = std::min(model.max_length(), options.positions);
+  positions_ = std::min(model.limits().length, options.positions);
   cache_ = model.make_cache(options.mem_len);
   feed(prompt);
 }
@@ -61,7 +61,7 @@ void PrefilledPrompt::feed(std::span<const int32_t> tokens) {
   }
   // In pieces, a long text needs no score matrix that is long on both sides, and its tokens do not
   // see much further back than those that follow it.
-  const auto longest = std::clamp<int64_t>(options_.mem_len, 1, 256), most = model_.max_keys();
+  const auto longest = std::clamp<int64_t>(options_.mem_len, 1, 256), most = model_.limits().keys;
   Context context;
   Tensor logits;
   while (!tokens.empty()) {

@@ -24,13 +24,14 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Init init,
 }
 
 ModelTraits LanguageModel::traits() const {
-  return {.vocab_size = config.vocab_size,
-          .d_model = config.d_model,
-          .n_layer = config.n_layer,
-          .absolute_positions = config.position != TokenPosition::none || max_length() != unlimited,
-          .final_norm = config.final_norm,
-          .dropout = config.dropout,
-          .attention_dropout = config.attention_dropout};
+  return {
+      .vocab_size = config.vocab_size,
+      .d_model = config.d_model,
+      .n_layer = config.n_layer,
+      .absolute_positions = config.position != TokenPosition::none || limits().length != unlimited,
+      .final_norm = config.final_norm,
+      .dropout = config.dropout,
+      .attention_dropout = config.attention_dropout};
 }
 
 ModelOutput LanguageModel::forward(const Tokens& tokens, const Memory& memory,

@@ -97,10 +97,7 @@ struct LanguageModel : SequenceModel {
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   Tensor step(const Tokens& tokens, Cache& cache, Context& context) const override;
 
-  int64_t max_length() const override {
-    return std::min(embedding.max_length(), blocks.max_length());
-  }
-  int64_t max_keys() const override { return std::min(max_length(), blocks.max_keys()); }
+  Limits limits() const override { return embedding.limits().with(blocks.limits()); }
   std::string config_text() const override;
   void visit(Visitor& visitor) const override;
 };

@@ -74,12 +74,8 @@ struct SequenceModel : StatefulModule {
   /// on a copy, of which nothing is kept if it throws.
   virtual Tensor step(const Tokens& tokens, Cache& cache, Context& context) const;
 
-  /// The largest number of tokens in a sequence, counted from its start. It is bounded where
-  /// positions are absolute and learned.
-  virtual int64_t max_length() const { return unlimited; }
-  /// The largest number of tokens that one pass may see, memory included. It is bounded where a
-  /// position or distance has a learned row of its own.
-  virtual int64_t max_keys() const { return max_length(); }
+  /// How many tokens it takes. By default there is no limit.
+  virtual Limits limits() const { return {}; }
 
   /// Whether logits may depend on later tokens. By default, whether a layer in the model says so.
   virtual bool sees_ahead() const;

@@ -14,6 +14,7 @@
 #include "nn/cache.h"
 #include "nn/context.h"
 #include "nn/fields.h"
+#include "nn/layer.h"
 #include "nn/linear.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -62,8 +63,8 @@ struct TokenEmbedding : Module {
   /// Returns h_0 [B, T, C] for tokens [B, T], the first of which is at position `first`.
   Tensor operator()(const Tokens& tokens, int64_t first, Context& context) const;
 
-  /// The largest number of tokens in a sequence; `unlimited` unless positions are learned.
-  int64_t max_length() const { return config.max_len.value_or(unlimited); }
+  /// How many tokens it takes, which has a limit if positions are learned.
+  Limits limits() const { return {.length = config.max_len.value_or(unlimited)}; }
 
   void visit(Visitor& visitor) const override;
 };

@@ -60,7 +60,7 @@ Command::Work prepare(const AttentionFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   shiftgrad::LanguageModel model = usable_model(run);
   std::vector<int32_t> text = run.vocabulary.encode(flags.text, "--text");
-  int64_t longest = std::min(most, model.max_keys());
+  int64_t longest = std::min(most, model.limits().keys);
   require(2 <= text.size() && std::ssize(text) <= longest, "--text of ", text.size(),
           " characters, expected 2 to ", longest);
   Layers layers = attention_maps(model, text);

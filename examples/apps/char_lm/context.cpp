@@ -76,8 +76,8 @@ std::vector<int64_t> lengths(const ContextFlags& flags, int64_t T) {
 }
 
 void check(const ScoredRun& run, const std::vector<int64_t>& lengths) {
-  require(lengths.front() <= run.model->max_keys(), "--lengths: ", lengths.front(), ", but ",
-          run.name, " has learned positions for only ", run.model->max_keys());
+  require(lengths.front() <= run.model->limits().keys, "--lengths: ", lengths.front(), ", but ",
+          run.name, " has learned positions for only ", run.model->limits().keys);
   require(lengths.back() < std::ssize(run.tokens), "--lengths: ", lengths.back(),
           ", expected less than the ", run.tokens.size(), " characters of the text");
 }
@@ -145,7 +145,7 @@ std::vector<ModelLosses> measure_in_table(const std::vector<ScoredRun>& runs,
                         [&](const std::vector<std::string>& row) { table.print(row); });
   for (const ScoredRun& run : runs)
     if (!can_read(run, lengths.back()))
-      std::cout << run.name << " has learned positions for only " << run.model->max_keys()
+      std::cout << run.name << " has learned positions for only " << run.model->limits().keys
                 << " characters\n";
   return losses;
 }

@@ -43,7 +43,7 @@ ScoredRun scored_run(const SavedRun& saved, const std::string& name,
   return run;
 }
 
-bool can_read(const ScoredRun& run, int64_t length) { return length <= run.model->max_keys(); }
+bool can_read(const ScoredRun& run, int64_t length) { return length <= run.model->limits().keys; }
 
 Scoring exact_scoring(int64_t characters, int64_t longest, int64_t count) {
   std::vector<int64_t> positions = spread(longest, characters, count);

@@ -114,7 +114,7 @@ Tables tables_of(const AftTerms& terms) {
 Tables distance_tables(const shiftgrad::Layer& mixer, int64_t d_model, int64_t distances) {
   shiftgrad::Tape tape;  // tells terms that are learned from others
   shiftgrad::Context context;
-  int64_t K = mixer.max_keys() < shiftgrad::unlimited ? mixer.max_keys() : distances;
+  int64_t K = mixer.limits().keys < shiftgrad::unlimited ? mixer.limits().keys : distances;
   shiftgrad::LayerTerms terms = mixer.terms(Tensor::zeros({1, K, d_model}), {}, context);
   return std::visit([](const auto& of_mixer) { return tables_of(of_mixer); }, terms);
 }

@@ -20,8 +20,8 @@ struct DistanceTable {
 /// Returns the biases that the terms of the mixer add to a score, after the factor 1/√D, and the
 /// norms of its embeddings, for inputs of C = d_model channels. AFT's biases are means over all
 /// pairs of a distance. The result is empty if the mixer has no terms or learns nothing about
-/// distances. A mixer that bounds its keys (max_keys) is read for all its distances, any other for
-/// the first `distances`.
+/// distances. A mixer that bounds its keys (Limits::keys) is read for all its distances, any other
+/// for the first `distances`.
 std::vector<DistanceTable> distance_tables(const shiftgrad::Layer& mixer, int64_t d_model,
                                            int64_t distances);
 

@@ -132,7 +132,8 @@ Distances distances_of(const ReportedRun& run) {
   require(run.model != nullptr,
           "its config is not that of a LanguageModel, so nothing is known "
           "of its distances");
-  int64_t seen = run.saved ? trained_distances(*run.saved) : std::min(most, run.model->max_keys());
+  int64_t seen =
+      run.saved ? trained_distances(*run.saved) : std::min(most, run.model->limits().keys);
   auto layers = distance_tables(*run.model, seen);
   require(!layers.empty(),
           "nothing learned about distances: ", why_no_distances(run.model->config));
@@ -210,7 +211,7 @@ FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t c
   if (validation.value && !is_trained)
     report.context = part([&] { return context_of(run, text, flags.tokens); });
   report.attention = part([&] {
-    int64_t most = std::min(characters, run.model->max_keys());
+    int64_t most = std::min(characters, run.model->limits().keys);
     return attention_of(run, text_to_read(run, flags, text, report.sample, most));
   });
   report.distances = part([&] { return distances_of(run); });

@@ -139,7 +139,7 @@ class AttentionProgram : public Program {
     nlohmann::json options = parse_json("relative_attention: the options", config, 2);
     sight_.causal = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
-    sight_.limits([&]<class Rule>(std::optional<Rule>& rule, const Field& field) {
+    sight_.rules([&]<class Rule>(std::optional<Rule>& rule, const Field& field) {
       if (options.contains(field.name)) rule = rule_in<Rule>(options, field.name);
     });
     if (options.contains("soft_cap"))

@@ -62,5 +62,5 @@ TEST_CASE("a block lists its parts in order, and what they have for their model"
   for (const Block::Part& part : block.parts)
     projections.push_back(part.function->residual_projections().size());
   CHECK(projections == std::vector<size_t>{0, 1, 1});
-  CHECK(block.max_length() == unlimited);
+  CHECK(block.limits().length == unlimited);
 }

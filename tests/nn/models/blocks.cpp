@@ -353,8 +353,8 @@ TEST_CASE("blocks: mixers of a program's own, which need not be alike") {
     Blocks blocks(config, start, maker);
     CHECK(made == 2);
     CHECK(blocks.config.own_mixer);
-    CHECK(blocks.max_length() == 7);
-    CHECK(blocks.max_keys() == 7);
+    CHECK(blocks.limits().length == 7);
+    CHECK(blocks.limits().keys == 7);
     CHECK(refusal([&] { Blocks(blocks.config, start); }) ==
           "blocks: own_mixer true, which needs the maker of that mixer");
   }

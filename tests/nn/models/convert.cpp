@@ -104,7 +104,7 @@ TEST_CASE("a converted model has the same logits in a cache, however long and ho
       CAPTURE(conversion.row.json);
       CAPTURE(limit);
       Both both(conversion);
-      int64_t length = std::min<int64_t>(30, both.model.max_length());
+      int64_t length = std::min<int64_t>(30, both.model.limits().length);
       Tokens tokens = random_tokens(2, length, 7, 55);
       auto cache = both.model.make_cache(limit), converted = both.converted.make_cache(limit);
       Context context;
@@ -122,7 +122,7 @@ TEST_CASE("a converted model gives each token of a text the same log probability
     for (EvaluationMode mode : {EvaluationMode::memory, EvaluationMode::chunks}) {
       CAPTURE(conversion.row.json);
       Both both(conversion);
-      if (mode == EvaluationMode::memory && both.model.max_length() < unlimited) continue;
+      if (mode == EvaluationMode::memory && both.model.limits().length < unlimited) continue;
       EvaluationConfig config{.mode = mode, .tgt_len = 4, .batch_size = 1};
       if (mode == EvaluationMode::memory) config.mem_len = 5;
       std::vector<double> expected, losses;

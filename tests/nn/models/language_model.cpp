@@ -216,7 +216,7 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
   for (const Case& row : cases) {
     CAPTURE(row.json);
     LanguageModel model = ModelRow(row.json).make(random);
-    CHECK(model.max_keys() == row.most);
+    CHECK(model.limits().keys == row.most);
     Context context;
     auto pass = [&](int64_t T) { model(random_tokens(2, T, 7, 1), Memory{}, context); };
     pass(row.most);
@@ -226,7 +226,7 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
                            R"("mixer": {"type": "transformer_xl_attention"})",
                            R"("mixer": {"type": "relative_global_attention", "max_seq": 3})",
                            R"("block": "r_transformer_block", "window": 3, "cell": "rnn")"})
-    CHECK(ModelRow(json).make(random).max_keys() == unlimited);
+    CHECK(ModelRow(json).make(random).limits().keys == unlimited);
 }
 
 TEST_CASE("parameters start as their modules say") {

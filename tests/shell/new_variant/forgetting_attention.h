@@ -19,7 +19,7 @@ struct ForgettingAttentionConfig {
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    sight.limits(field);
+    sight.rules(field);
     field(attention_dropout, fields::attention_dropout());
   }
 };
