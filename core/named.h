@@ -3,8 +3,8 @@
 // Enums whose values have names. Configs, flags and errors spell a value by its name. Beside such
 // an enum stands a function with the names in the order of the values:
 //
-//     enum class RecurrentCell { rnn, gru, lstm };
-//     constexpr auto names(RecurrentCell) { return std::array{"rnn", "gru", "lstm"}; }
+//     enum class Precision { float32, bfloat16 };
+//     constexpr auto names(Precision) { return std::array{"float32", "bfloat16"}; }
 
 #include <algorithm>
 #include <array>

@@ -35,6 +35,7 @@ struct FeedForward : Layer {
 
   Tensor forward(const Tensor& x, const Past&, Context& context) const override {
     constexpr std::array functions{relu, gelu, gelu_tanh};
+    static_assert(functions.size() == names(Activation()).size());
     Tensor hidden = functions[static_cast<size_t>(activation)](up(x));  // [B, T, d_inner]
     return down(context.drop(hidden, dropout));                         // [B, T, C]
   }

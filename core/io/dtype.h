@@ -33,6 +33,7 @@ inline constexpr std::array dtypes = std::to_array<DTypeFacts>({
     {"I32", 32},     {"U32", 32},     {"F32", 32},        {"C64", 64},        {"F64", 64},
     {"I64", 64},     {"U64", 64},
 });
+static_assert(dtypes.size() == static_cast<size_t>(DType::u64) + 1);
 
 constexpr auto names(DType) {
   std::array<const char*, dtypes.size()> list{};

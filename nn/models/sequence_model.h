@@ -28,7 +28,7 @@ Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t
 struct ModelTraits {
   /// V, the tokens that there are.
   int64_t vocab_size = 0;
-  /// Width of the model. The schedule `noam` divides by its root.
+  /// Width of the model. The schedule noam divides by its root.
   int64_t d_model = 1;
   /// Number of blocks whose inputs the model returns. A model with 0 has no memory.
   int64_t n_layer = 0;

@@ -18,6 +18,7 @@ enum class Form { transformer_xl, labml, shaw, two_way, aft };
 constexpr auto names(Form) {
   return std::array{"Transformer-XL", "labml", "Shaw", "Music, two-way", "AFT full"};
 }
+static_assert(names(Form()).size() == static_cast<size_t>(Form::aft) + 1);
 
 enum class Mistake {
   none,
