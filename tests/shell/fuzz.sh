@@ -35,7 +35,9 @@ fuzz() {
   "$build/tests/fuzz/fuzz-$target" -max_total_time="$seconds" -max_len="$longest" -timeout=600 \
     -malloc_limit_mb=256 -rss_limit_mb=1024 -artifact_prefix="$build/" "$build/found/$target" "$@"
 }
-fuzz safetensors 4096 "$source/tests/fuzz/corpus"
+mkdir -p "$build/refused"
+python3 "$source/tests/fuzz/refused.py" "$build/refused"
+fuzz safetensors 4096 "$source/tests/fuzz/corpus" "$build/refused"
 fuzz checkpoint 20000
 fuzz text 1000
 fuzz config 4000
