@@ -13,9 +13,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-double gradient_check(const std::function<Tensor()>& f, const std::vector<Tensor>& inputs) {
-  // The errors of rounding, ε / step, and of the quotient, step⁴, are then alike.
-  const double step = std::pow(std::numeric_limits<Scalar>::epsilon(), 0.2);
+double gradient_check(const std::function<Tensor()>& f, const std::vector<Tensor>& inputs,
+                      std::optional<double> given_step) {
+  // The errors of rounding, ε / step, and of the quotient, step⁴, are alike unless it is given.
+  const double step = given_step.value_or(std::pow(std::numeric_limits<Scalar>::epsilon(), 0.2));
+  require(step > 0 && std::isfinite(step), "gradient_check: step ", step, ", expected more than 0");
   for (const Tensor& x : inputs) {
     require_defined("gradient_check", "an input", x);
     require(x.is_contiguous(), "gradient_check: an input ", x.shape(), ", expected a dense one");

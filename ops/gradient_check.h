@@ -2,7 +2,9 @@
 
 // A check of gradients by the definition of a slope, for those who write an op or a layer.
 
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/errors.h"
@@ -22,11 +24,19 @@ double difference_quotient(auto at, double step) {
 /// Σ f() · c, where c is random and the same each time; f computes a tensor of any shape from the
 /// inputs, whose elements are moved one by one. Returns the largest |gradient - quotient| /
 /// (1 + |quotient|) of all elements, or NaN when one is NaN. Right gradients give some 1e-10 in
-/// double and 1e-4 in float, unless a kink of f is closer than two steps (0.002 and 0.1). Throws
-/// when an input is undefined, not dense, or recorded. Afterwards the inputs have their values
-/// again, and the gradients of Σ f() · c. PyTorch: autograd.gradcheck.
+/// double and 1e-4 in float, where f is smooth within two steps. Afterwards the inputs have their
+/// values again, and the gradients of Σ f() · c. PyTorch: autograd.gradcheck.
 ///
 ///     gradient_check([&] { return leaky_sum(x, keep); }, {x, keep}) < 1e-9
-double gradient_check(const std::function<Tensor()>& f, const std::vector<Tensor>& inputs);
+///
+/// A step is ε^(1/5) unless given, 0.0007 in double and 0.04 in float. It suits inputs of the order
+/// of 1. A kink of f within two steps makes right gradients look wrong, and so does curvature: the
+/// quotient is off by step⁴/30 times the fifth derivative, which is relatively (step / r)⁴ where f
+/// changes over a length r. For `rms_norm`, r is the size of a row. A step of r/1000 is good there;
+/// a still smaller one loses to rounding, ε |f| / step.
+///
+/// Throws when an input is undefined, not dense, or recorded, and unless the step is more than 0.
+double gradient_check(const std::function<Tensor()>& f, const std::vector<Tensor>& inputs,
+                      std::optional<double> step = {});
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -9,6 +9,7 @@
 #include "core/tape.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
+#include "ops/norm.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
 #include "tests/support/mismatch.h"
@@ -59,6 +60,15 @@ TEST_CASE("gradient_check finds one element that is wrong, and a NaN") {
   CHECK_FALSE(gradient_check([&] { return exp(edge); }, {edge}) < right);
 }
 
+TEST_CASE("gradient_check takes a step that is small beside the curvature") {
+  if (sizeof(Scalar) < 8) return;  // floats have too few digits for small steps
+  constexpr double size = 1e-3;    // of a row, over which its norm turns
+  Tensor x = (RandomValues(4).tensor({3, 4}) * Scalar{size}).detach();
+  auto f = [&] { return rms_norm(x); };
+  CHECK(gradient_check(f, {x}) > 0.01);  // the gradients are right, the quotients are not
+  CHECK(gradient_check(f, {x}, size / 1000) < right);
+}
+
 TEST_CASE("gradient_check leaves the values as they were, and the gradients of one pass") {
   Tensor x = RandomValues(3).tensor({5});
   std::vector<Scalar> before = x.values();
@@ -77,6 +87,9 @@ TEST_CASE("gradient_check says what it cannot check") {
         "gradient_check: an input is undefined");
   CHECK(refusal([&] { gradient_check([&] { return exp(x); }, {transpose(x)}); }) ==
         "gradient_check: an input [3, 2], expected a dense one");
+  for (double step : {0.0, -1.0, std::nan(""), HUGE_VAL})
+    CHECK(refusal([&] { gradient_check([&] { return exp(x); }, {x}, step); }) ==
+          text("gradient_check: step ", step, ", expected more than 0"));
   Tape tape;
   Tensor y = exp(x.require_gradient());
   CHECK(refusal([&] { gradient_check([&] { return exp(x); }, {x}); }) ==
