@@ -2,8 +2,8 @@
 
 #include "core/accumulate.h"
 #include "core/tape.h"
-#include "ops/pointwise.h"
 #include "ops/shape.h"
+#include "ops/zipped.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -58,8 +58,9 @@ Tensor divide(const Tensor& left, const Tensor& right) {
 Tensor scale(const Tensor& x, Scalar factor) {
   require_defined("scale", "x", x);
   Tensor y = Tensor::empty(x.shape());
-  apply<1>({&x}, y,
-           [factor](auto in, Scalar* out, int64_t n) { simd::axpby(factor, in[0], 0, out, n); });
+  elements::apply<1>({&x}, y, [factor](auto in, Scalar* out, int64_t n) {
+    simd::axpby(factor, in[0], 0, out, n);
+  });
   record(y, {&x}, [x, factor](const Tensor& dy) { accumulate(x.open_gradient(), dy, factor); });
   return y;
 }

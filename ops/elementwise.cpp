@@ -20,10 +20,11 @@ namespace {
 Tensor unary(const char* operation, Unary f, const Tensor& x) {
   require_defined(operation, "x", x);
   Tensor y = Tensor::empty(x.shape());
-  apply<1>({&x}, y, [f](auto in, Scalar* out, int64_t n) { simd::map(f, in[0], out, n); });
+  elements::apply<1>({&x}, y,
+                     [f](auto in, Scalar* out, int64_t n) { simd::map(f, in[0], out, n); });
   record(y, {&x}, [f, x, y](const Tensor& dy) {
     write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
-      apply<3>({&x, &y, &dy}, dx, [f, beta](auto in, Scalar* out, int64_t n) {
+      elements::apply<3>({&x, &y, &dy}, dx, [f, beta](auto in, Scalar* out, int64_t n) {
         simd::map_gradient(f, in[0], in[1], in[2], beta, out, n);
       });
     });
@@ -47,6 +48,27 @@ Tensor gelu_tanh(const Tensor& x) { return unary("gelu_tanh", Unary::gelu_tanh, 
 Tensor silu(const Tensor& x) {
   require_defined("silu", "x", x);
   return x * sigmoid(x);
+}
+
+namespace {
+
+/// log(1 + e^x) and its slope, σ(x).
+auto softplus_at(Scalar x) {
+  Scalar decay = std::exp(-std::abs(x));  // at most 1
+  Scalar y = (x > 0 ? x : 0) + std::log1p(decay);
+  return with_gradients(y, (x > 0 ? 1 : decay) / (1 + decay));
+}
+
+}  // namespace
+
+Tensor softplus(const Tensor& x) { return pointwise("softplus", softplus_at, x); }
+
+Tensor log_sigmoid(const Tensor& x) {
+  auto f = [](Scalar x) {
+    auto [y, slope] = softplus_at(-x);
+    return with_gradients(-y, slope);
+  };
+  return pointwise("log_sigmoid", f, x);
 }
 
 Tensor abs(const Tensor& x) {

@@ -33,6 +33,11 @@ Tensor gelu(const Tensor& x);
 Tensor gelu_tanh(const Tensor& x);
 /// x σ(x). PyTorch: silu.
 Tensor silu(const Tensor& x);
+/// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which neither overflows nor loses the digits of a
+/// small result. PyTorch: functional.softplus, which takes x itself above 20.
+Tensor softplus(const Tensor& x);
+/// log σ(x) = -softplus(-x). PyTorch: functional.logsigmoid.
+Tensor log_sigmoid(const Tensor& x);
 
 /// |x|; the gradient at 0, and of a NaN, is 0. PyTorch: abs.
 Tensor abs(const Tensor& x);

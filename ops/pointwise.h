@@ -1,6 +1,15 @@
 #pragma once
 
-// The loop behind functions of single elements, whatever the layouts of their operands.
+// A function of single elements of your own, with its gradient, whatever the layouts of its
+// operands: a lambda that returns its value and its slopes.
+//
+//     Tensor softsign(const Tensor& x) {
+//       auto f = [](Scalar value) {
+//         Scalar d = 1 + std::abs(value);
+//         return with_gradients(value / d, 1 / (d * d));
+//       };
+//       return pointwise("softsign", f, x);
+//     }
 
 #include <algorithm>
 #include <array>
@@ -8,12 +17,13 @@
 #include <tuple>
 
 #include "core/accumulate.h"
-#include "core/machine/simd.h"
 #include "core/tape.h"
 #include "core/tensor.h"
 #include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace elements {
 
 /// The number of elements that runs are worked on at a time, so that gathered operands stay in
 /// cache.
@@ -23,7 +33,7 @@ using Scratch = std::array<Scalar, piece>;
 /// Returns `length` elements side by side: where they are, or gathered into `scratch`.
 inline const Scalar* dense(const Scalar* x, int64_t step, int64_t length, Scratch& scratch) {
   if (step == 1) return x;
-  for (int64_t n = 0; n < length; ++n) scratch[n] = x[n * step];
+  for (int64_t n = 0; n < length; ++n) scratch.data()[n] = x[n * step];
   return scratch.data();
 }
 
@@ -62,30 +72,7 @@ Tensor mapped(auto f, const Tensor& x, const auto&... others) {
   return y;
 }
 
-/// Returns f(a, b) of each pair of elements, for operands of one shape. Nothing is recorded.
-inline Tensor zipped(simd::Binary f, const Tensor& a, const Tensor& b) {
-  Tensor y = Tensor::empty(a.shape());
-  apply<2>({&a, &b}, y, [f](const auto& in, Scalar* out, int64_t length) {
-    simd::zip(f, in[0], in[1], out, length);
-  });
-  return y;
-}
-
-/// Writes dy · other into the gradient of x; a dy of 0 passes nothing on.
-inline void write_weighted(const Tensor& x, const Tensor& dy, const Tensor& other) {
-  write_gradient(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
-    apply<2>({&dy, &other}, dx, [beta](const auto& in, Scalar* out, int64_t length) {
-      beta == 0 ? simd::zip(simd::Binary::weigh, in[0], in[1], out, length)
-                : simd::multiply_add(in[0], in[1], out, length);
-    });
-  });
-}
-
-/// The shape to which both operands of an op broadcast.
-inline Dims shape_of_both(const char* operation, const Tensor& a, const Tensor& b) {
-  require_defined(operation, "the left operand", a, "the right operand", b);
-  return broadcast_shape(operation, a.shape(), b.shape());
-}
+}  // namespace elements
 
 /// Returns the array {y, slopes…} for `pointwise`.
 auto with_gradients(auto... values) { return std::array{static_cast<Scalar>(values)...}; }
@@ -95,16 +82,16 @@ auto with_gradients(auto... values) { return std::array{static_cast<Scalar>(valu
 /// a dy of 0 passes nothing on, whatever the slope is.
 Tensor pointwise(const char* operation, auto f, const auto&... x) {
   (require_defined(operation, "x", x), ...);
-  Tensor y = mapped([f](auto... in) { return f(in...)[0]; }, x...);
+  Tensor y = elements::mapped([f](auto... in) { return f(in...)[0]; }, x...);
   record(y, {&x...}, [f, x...](const Tensor& dy) {
     size_t operand = 0;
     auto pass_on = [&](const Tensor& to) {
-      auto share = [f, n = ++operand](Scalar dy, auto... in) {
+      auto share = [f, n = ++operand](Scalar of_y, auto... in) {
         Scalar slope = f(in...)[n];
-        bool none = slope == 0 || (dy == 0 && !std::isfinite(slope));
-        return none ? 0 : slope * dy;
+        bool none = slope == 0 || (of_y == 0 && !std::isfinite(slope));
+        return none ? 0 : slope * of_y;
       };
-      if (to.requires_gradient()) accumulate(to.open_gradient(), mapped(share, dy, x...));
+      if (to.requires_gradient()) accumulate(to.open_gradient(), elements::mapped(share, dy, x...));
     };
     (pass_on(x), ...);
   });

@@ -173,7 +173,7 @@ TEST_CASE("a gradient of 0 passes nothing on, even past what is not finite") {
     }
     using Function = Tensor (*)(const Tensor&);
     for (Function op : {Function{exp}, Function{tanh}, Function{sigmoid}, Function{gelu},
-                        Function{square}, Function{silu}, Function{sin}}) {
+                        Function{square}, Function{silu}, Function{softplus}, Function{sin}}) {
       x.zero_gradient();
       Tape tape;
       tape.backward(op(x), Tensor::from({2}, {0, 1}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -44,6 +45,10 @@ std::vector<OpRow> rows_of_one() {
     rows.push_back(each("gelu_tanh", shape, gelu_tanh, gelu_tanh_of, -4, 4));
     rows.push_back(each(
         "silu", shape, silu, [](B x) { return x * sigma(x); }, -6, 6));
+    auto softplus_of = [](B x) { return log(B(1) + exp(x)); };
+    rows.push_back(each("softplus", shape, softplus, softplus_of, -4, 4));
+    rows.push_back(each(
+        "log_sigmoid", shape, log_sigmoid, [=](B x) { return -softplus_of(-x); }, -4, 4));
     rows.push_back(each(
         "abs", shape, [](const Tensor& x) { return abs(x); },
         [](B x) { return x.value < 0 ? -x : x; }));
@@ -173,6 +178,25 @@ TEST_CASE("abs, clamp and pow at kinks and specials") {
   CHECK(std::isnan(slope_at([](const Tensor& x) { return pow(x, 0.5); }, -2)));
 }
 
+TEST_CASE("softplus and log_sigmoid keep their digits at both ends") {
+  for (double at : {-700.0, -80.0, -30.0, -5.0, 5.0, 30.0, 80.0, 700.0, 1e30}) {
+    CAPTURE(at);
+    Tensor x = Tensor::full({}, static_cast<Scalar>(at));
+    double small = std::log1p(std::exp(-std::abs(at))), plus = std::max(at, 0.0) + small;
+    double slope = (at > 0 ? 1 : std::exp(at)) / (1 + std::exp(-std::abs(at)));
+    // Four roundings: of e^-|x|, of the logarithm or the sum, of the result, and of the oracle.
+    auto allowed = [](double value) {
+      constexpr double least = std::numeric_limits<Scalar>::min();
+      return 4 * static_cast<double>(std::numeric_limits<Scalar>::epsilon()) * std::abs(value) +
+             least;
+    };
+    CHECK(std::abs(softplus(x).item() - plus) <= allowed(plus));
+    CHECK(std::abs(log_sigmoid(-x).item() + plus) <= allowed(plus));
+    CHECK(std::abs(slope_at(softplus, x.item()) - 5 * slope) <= allowed(5 * slope));
+    CHECK(std::abs(slope_at(log_sigmoid, -x.item()) - 5 * slope) <= allowed(5 * slope));
+  }
+}
+
 TEST_CASE("what cannot be clamped or chosen is refused by name") {
   Tensor x = Tensor::zeros({2, 3});
   CHECK(refusal([&] { clamp(x, not_a_number, 1); }) == "clamp: to nan … 1, expected numbers");
@@ -208,6 +232,8 @@ TEST_CASE("functions of one tensor treat specials as std:: does") {
   check(sin, {0, nan, nan, nan});
   check(cos, {1, nan, nan, nan});
   check(silu, {0, nan, infinity, nan});
+  check(softplus, {std::log(Scalar{2}), nan, infinity, 0});
+  check(log_sigmoid, {-std::log(Scalar{2}), nan, 0, -infinity});
   CHECK(std::isnan(log(Tensor::full({}, -1)).item()));
   CHECK(exp(Tensor::full({}, 1000)).item() == infinity);
   CHECK(exp(Tensor::full({}, -1000)).item() == 0);

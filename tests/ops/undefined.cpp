@@ -58,6 +58,8 @@ std::vector<Row> elementwise_rows() {
       {"gelu: x", [] { gelu(none); }},
       {"gelu_tanh: x", [] { gelu_tanh(none); }},
       {"silu: x", [] { silu(none); }},
+      {"softplus: x", [] { softplus(none); }},
+      {"log_sigmoid: x", [] { log_sigmoid(none); }},
       {"abs: x", [] { abs(none); }},
       {"sin: x", [] { sin(none); }},
       {"cos: x", [] { cos(none); }},

@@ -92,7 +92,8 @@ std::vector<EmptyRow> rows_of_one() {
     auto two = [&](const char* name, std::function<Tensor(const Tensor&, const Tensor&)> op) {
       rows.push_back({name, {shape, shape}, [op](const In& in) { return op(in[0], in[1]); }});
     };
-    for (One op : {One{negate}, One{exp}, One{tanh}, One{gelu}, One{silu}, One{abs}, One{sin}})
+    for (One op : {One{negate}, One{exp}, One{tanh}, One{gelu}, One{silu}, One{softplus},
+                   One{log_sigmoid}, One{abs}, One{sin}})
       one("a function of elements", op);
     for (auto op : {add, subtract, multiply, divide}) two("arithmetic", op);
     one("scale", [](const Tensor& x) { return scale(x, 2); });
