@@ -1,10 +1,28 @@
 #include "nn/layer.h"
 
+#include "core/checked.h"
+#include "core/errors.h"
+#include "nn/input_cache.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor Layer::operator()(const Tensor& x, const Past& past, Context& context) const {
   if (!past.cache()) return forward(x, past, context);
-  return advance(*past.cache(), x, [&](Cache& next) { return forward(x, next, context); });
+  return advance(*past.cache(), x, [&](Cache& next) { return step(x, next, context); });
+}
+
+Tensor Layer::step(const Tensor& x, const Past& past, Context& context) const {
+  auto* inputs = dynamic_cast<InputCache*>(past.cache());
+  if (!inputs) return forward(x, past, context);
+  Tensor y = forward(x, inputs->memory(), context);
+  inputs->append(x);
+  return y;
+}
+
+std::unique_ptr<Cache> Layer::make_cache(int64_t limit) const {
+  require(!sees_ahead(), name, ": a layer that sees later tokens cannot be fed in pieces");
+  AtLeast{name.c_str()}(0, "limit", limit);
+  return new_cache<InputCache>(limit);
 }
 
 Tensor Layer::operator()(const Tensor& x, Context& context) const {

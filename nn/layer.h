@@ -49,8 +49,8 @@ void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, 
 /// The terms of an equation: attention's, AFT's, or none, where no softmax weighs single keys.
 using LayerTerms = std::variant<std::monostate, RelativeAttention, AftTerms>;
 
-/// A mixer, or a block around one. A layer of your own implements `forward`, `make_cache` and
-/// `visit`.
+/// A mixer, or a block around one. A layer of your own implements `forward` and `visit`. It works
+/// with caches too, and one that can do with less than its inputs has a `make_cache` of its own.
 struct Layer : StatefulModule {
   /// Returns `forward` of the same arguments; without a context, outside training and without
   /// masks. With a cache, throws on the cache of another layer and while a tape records. A call
@@ -63,9 +63,10 @@ struct Layer : StatefulModule {
   /// the M tokens of the past and x. A layer obeys the masks and the recorder, or throws. Throws on
   /// other shapes of x and memory, as `check_input` does.
   ///
-  /// With a cache, the output is that after the tokens in it, and x is added to it. The weights
-  /// must not change between calls. `forward` works on a copy, of which nothing is kept if it
-  /// throws.
+  /// With a cache, which is of the type that `make_cache` of this layer makes, the output is that
+  /// after the tokens in it, and x is added to it. The weights must not change between calls.
+  /// `forward` works on a copy, of which nothing is kept if it throws. It sees no InputCache: the
+  /// tokens of such a cache are its memory.
   virtual Tensor forward(const Tensor& x, const Past& past, Context& context) const = 0;
 
   /// Returns a cache that has seen nothing and will keep at most `limit` tokens. A call with it
@@ -74,7 +75,18 @@ struct Layer : StatefulModule {
   /// count from the start; the differences of positions are the same.) A layer keeps fewer tokens
   /// if it cannot see that far, and none if sums or hidden states stand for them. In a block, the
   /// limit holds for each layer that remembers.
-  virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const = 0;
+  ///
+  /// By default it is an InputCache, whose tokens each call gets as its memory, so that a token
+  /// costs what it costs after a memory. A cache of sums or hidden states, which cannot forget,
+  /// serves where there is no limit, and the default where there is one:
+  ///
+  ///     if (limit < unlimited) return Layer::make_cache(limit);
+  ///     return new_cache<HiddenState>();
+  virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const;
+
+  /// Returns what `forward` returns, and changes a cache itself. It is for layers that are made of
+  /// others, and whose own cache, which a call has copied, holds theirs.
+  Tensor step(const Tensor& x, const Past& past, Context& context) const;
 
   /// Returns all terms from which `forward` computes its output for the same arguments, or none.
   /// What reads them works for any layer: tables of distances, worked examples, conversions.

@@ -1,7 +1,6 @@
 #include "nn/local_rnn.h"
 
 #include <cmath>
-#include <optional>
 
 #include "core/checked.h"
 #include "core/errors.h"
@@ -15,20 +14,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The hidden states [B, s-1, C] of the windows that began 1 … s-1 tokens ago, oldest last. Under a
-/// limit that cuts windows, a memory of that length instead.
+/// The hidden states [B, s-1, C] of the windows that began 1 … s-1 tokens ago, oldest last.
 struct LocalRnnCache : CacheOf<LocalRnnCache> {
   RecurrentState open;
-  std::optional<int64_t> limit;
-  Tensor memory;
-
-  explicit LocalRnnCache(std::optional<int64_t> limit) : limit(limit) {}
 
   void forget_newest(int64_t count) override {
     require(count == 0, "cache: local_rnn cannot forget tokens, its windows have moved on");
   }
   void reorder(const std::vector<int64_t>& members) override {
-    for (Tensor* part : {&open.h, &open.c, &memory}) *part = members_of(*part, members);
+    for (Tensor* part : {&open.h, &open.c}) *part = members_of(*part, members);
   }
 };
 
@@ -65,25 +59,22 @@ RecurrentState LocalRnn::step(const Tensor& projected, const RecurrentState& bef
 }
 
 Tensor LocalRnn::forward(const Tensor& x, const Past& past, Context& context) const {
-  auto* cache = past.cache<LocalRnnCache>();
-  Tensor memory = cache ? cache->memory : past.memory();
-  check_input(name, x, memory, d_model);
+  check_input(name, x, past.memory(), d_model);
   context.refuse_masks("local_rnn");
-  if (cache && !cache->limit) return slide(x, cache->open);
+  if (auto* cache = past.cache<LocalRnnCache>()) return slide(x, cache->open);
   int64_t before = config.window - 1;
   Tensor zeros = Tensor::zeros({x.size(0), before, d_model});
-  Tensor all = concat({zeros, memory, x}, 1);  // [B, s - 1 + M + T, C]
-  auto last = [&](int64_t count) { return slice(all, 1, all.size(1) - count, all.size(1)); };
-  Tensor projected = project(last(before + x.size(1)));  // [B, s - 1 + T, gC], once a token
-  if (cache) cache->memory = contiguous(last(*cache->limit)).detach();
+  Tensor all = concat({zeros, past.memory(), x}, 1);  // [B, s - 1 + M + T, C]
+  int64_t end = all.size(1);
+  Tensor projected = project(slice(all, 1, end - before - x.size(1), end));  // [B, s - 1 + T, gC]
   Tensor bias = config.cell == RecurrentCell::gru ? hidden.bias : Tensor();
   return recurrent_windows(config.cell, projected, hidden.weight, bias,
                            config.window);  // [B, T, C]
 }
 
 std::unique_ptr<Cache> LocalRnn::make_cache(int64_t limit) const {
-  AtLeast{name.c_str()}(0, "limit", limit);
-  return new_cache<LocalRnnCache>(limit < config.window - 1 ? std::optional(limit) : std::nullopt);
+  if (limit < config.window - 1) return Layer::make_cache(limit);
+  return new_cache<LocalRnnCache>();
 }
 
 Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {

@@ -48,6 +48,10 @@ Tensor SlidingCache::append(const Tensor& rows) {
   return all;
 }
 
+Tensor SlidingCache::rows() const {
+  return size() > 0 ? slice(room_->rows, 1, begin_, end_) : Tensor();
+}
+
 void SlidingCache::forget_newest(int64_t count) {
   require(0 <= count && count <= size(), "cache: cannot forget ", count, " of ", size(), " tokens");
   end_ -= count;

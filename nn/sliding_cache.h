@@ -37,6 +37,8 @@ class SlidingCache {
   /// most as many again.
   Tensor append(const Tensor& rows);
 
+  /// The rows kept [B, K, …], valid as those of `append` are; undefined where there are none.
+  Tensor rows() const;
   /// The number of rows kept.
   int64_t size() const { return end_ - begin_; }
   /// Forgets the newest `count` rows.

@@ -32,6 +32,7 @@
 #include "nn/caches.h"
 #include "nn/context.h"
 #include "nn/feed_forward.h"
+#include "nn/input_cache.h"
 #include "nn/layer.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"

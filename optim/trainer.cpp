@@ -77,7 +77,10 @@ Trainer::Trainer(SequenceModel& model, const KeptText& train_text, const KeptTex
   require(config.ext_len == 0 || config.ext_len + config.block_size <= model.limits().length,
           "trainer: ext_len ", config.ext_len, " and block_size ", config.block_size,
           ", expected at most the model's ", model.limits().length, " positions together");
-  // A model that cannot forget tokens says so now, and not in the first evaluation.
+  // A model whose cache takes no limit, or cannot forget tokens, says so now, and not in the first
+  // evaluation.
+  if (config.batches == BatchType::streams)
+    model.make_cache(saturated_sum(config.mem_len, config.ext_len));
   if (config.ext_len > 0)
     shiftgrad::evaluate(
         model, validation_text_.part(0, 2),

@@ -10,7 +10,6 @@ Tensor Block::forward(const Tensor& input, const Past& past, Context& context) c
   check_input(name, input, past.memory(), parts.front().norm.weight.size(0));
   auto* caches = past.cache<Caches>();
   Tensor x = input;
-  // The call of the block has copied the caches of all parts, so `forward` serves for them.
   for (size_t n = 0; n < parts.size(); ++n) {
     const auto& [part, function, norm_name, norm] = parts[n];
     Past own;
@@ -19,7 +18,7 @@ Tensor Block::forward(const Tensor& input, const Past& past, Context& context) c
     else if (n == 0 && past.memory().defined())
       own = norm_first ? norm(past.memory()) : past.memory();  // [B, M, C]
     bool has_norm = norm.weight.defined();
-    Tensor y = function->forward(norm_first && has_norm ? norm(x) : x, own, context);
+    Tensor y = function->step(norm_first && has_norm ? norm(x) : x, own, context);
     x = add_dropped(x, y, context.dropout_pattern(dropout));
     if (!norm_first && has_norm) x = norm(x);
   }

@@ -43,10 +43,10 @@ TEST_CASE("vector products: an element's bits depend on its row and its column a
 namespace {
 
 /// The ways to cut a product that some CPU has.
-constexpr PanelBlocks cuts[] = {
+constexpr PanelBlocks block_cuts[] = {
     {}, {.depth = 512, .row_panels = 16, .column_panels = 12, .columns_in_place = 512}};
 
-/// A kernel that cuts so, and reads in place what lies at most this far apart.
+/// A kernel that block_cuts so, and reads in place what lies at most this far apart.
 PanelKernel kernel_with(PanelBlocks blocks, int64_t farthest) {
   PanelKernel kernel = simd::vector_kernel();
   blocks.columns_in_place = blocks.rows_in_place = farthest;
@@ -69,7 +69,7 @@ TEST_CASE("vector products: a factor in place gives the bits of a packed one, ho
     int64_t m, k, n;
   };
   constexpr int64_t anywhere = std::numeric_limits<int64_t>::max();
-  for (const PanelBlocks& cut : cuts)
+  for (const PanelBlocks& cut : block_cuts)
     for (auto [m, k, n] : {Sizes{20, 30, 64}, {37, 600, 96}, {205, 520, 416}})
       for (Order a_order : {Order::columns, Order::padded_columns, Order::scattered})
         for (Order b_order : {Order::rows, Order::padded_rows, Order::columns}) {
@@ -86,7 +86,7 @@ TEST_CASE("vector products: a factor in place gives the bits of a packed one, ho
 }
 
 TEST_CASE("vector products: a kernel that rounds multiplies rounded factors, wherever they lie") {
-  for (const PanelBlocks& cut : cuts)
+  for (const PanelBlocks& cut : block_cuts)
     for (Order a_order : {Order::rows, Order::padded_columns, Order::scattered})
       for (Order b_order : {Order::rows, Order::padded_columns, Order::scattered})
         for (int64_t m : {1, 13, 205})
