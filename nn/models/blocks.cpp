@@ -33,6 +33,7 @@ std::unique_ptr<Block> Blocks::build_block(Init init, const MixerMaker& own_mixe
   auto block = shared_fields<TransformerBlockConfig>(config);
   Width width = width_for(config.mixer, config.d_model, config.n_head);
   std::unique_ptr<Layer> mixer = own_mixer ? own_mixer(*init.random) : nullptr;
+  require(!own_mixer || mixer, name, ": own_mixer returned null, expected a mixer");
   if (!config.cross_attention)
     return std::make_unique<TransformerBlock>(block, width, init, std::move(mixer));
   EncoderDecoderBlockConfig cross{block, config.n_head, config.attention_dropout};

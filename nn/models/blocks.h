@@ -114,7 +114,7 @@ struct BlocksConfig {
   }
 };
 
-/// Makes the mixer of one block.
+/// Makes the mixer of one block, never null.
 using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
 
 /// What blocks return for x [B, T, C].

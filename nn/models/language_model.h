@@ -74,7 +74,10 @@ struct LanguageModelConfig {
   }
 };
 
-/// Embedding, blocks and output layer that predict the next token.
+/// Embedding, blocks and output layer that predict the next token. A model that gives it masks of
+/// its own, or does anything else around it, is a SequenceModel that has a LanguageModel for a
+/// member: training calls `forward`, writing and evaluation call `step`, and a model that derived
+/// from this one and replaced `forward` alone would be trained as one function and used as another.
 struct LanguageModel : SequenceModel {
   LanguageModelConfig config;
   /// What stands before the first block.
@@ -92,10 +95,10 @@ struct LanguageModel : SequenceModel {
   ModelTraits traits() const override;
 
   /// Returns the logits for tokens [B, T]; token i is at position M + i.
-  ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override;
+  ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const final;
 
-  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
-  Tensor step(const Tokens& tokens, Cache& cache, Context& context) const override;
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const final;
+  Tensor step(const Tokens& tokens, Cache& cache, Context& context) const final;
 
   Limits limits() const override { return embedding.limits().with(blocks.limits()); }
   std::string config_text() const override;

@@ -357,6 +357,9 @@ TEST_CASE("blocks: mixers of a program's own, which need not be alike") {
     CHECK(blocks.limits().keys == 7);
     CHECK(refusal([&] { Blocks(blocks.config, start); }) ==
           "blocks: own_mixer true, which needs the maker of that mixer");
+    auto none = [](Random&) { return std::unique_ptr<Layer>(); };
+    CHECK(refusal([&] { Blocks(config, start, none); }) ==
+          "blocks: own_mixer returned null, expected a mixer");
   }
 }
 
