@@ -34,7 +34,7 @@ struct DisentangledAttention : Attention {
   }
 
   RelativeAttention equation(const Heads& heads, const Tensor&) const override {
-    const auto& [q, k, v] = heads;  // [B, H, T, D], and [B, H, K, D] twice
+    const auto& [q, k, v, _] = heads;  // [B, H, T, D], and [B, H, K, D] twice
     int32_t T = q.size(2), K = k.size(2);
     Tokens rows{{1, K + T - 1}, {}};
     for (int32_t delta = K - 1; delta > -T; --delta)

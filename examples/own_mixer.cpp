@@ -26,7 +26,7 @@ struct BucketAttention : Attention {
   }
 
   RelativeAttention equation(const Heads& heads, const Tensor&) const override {
-    const auto& [q, k, v] = heads;  // [B, H, T, D], and [B, H, K, D] twice
+    const auto& [q, k, v, _] = heads;  // [B, H, T, D], and [B, H, K, D] twice
     int64_t K = k.size(2);
     Tokens bucket{{1, K}, {}};  // of each key, the farthest first
     for (int64_t delta = K - 1; delta >= 0; --delta)

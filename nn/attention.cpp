@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/errors.h"
 #include "nn/attention_cache.h"
+#include "nn/attention_check.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
 
@@ -35,27 +36,47 @@ Heads Attention::project_source(const Tensor& source) const {
 RelativeAttention Attention::terms_of(const Heads& heads, Context& context) const {
   int64_t T = heads.query.size(2), K = heads.key.size(2);
   Tensor positions = position_table(K - 1, nearest(T), context);
-  return with_mask_and_dropout(equation(rotated(heads, K - T, 0), positions), context);
+  return with_mask_and_dropout(equation(rotated(heads, K - T, 0), positions), K, context);
 }
 
-RelativeAttention Attention::with_mask_and_dropout(RelativeAttention terms, Context& context,
-                                                   int64_t first_position) const {
+RelativeAttention Attention::with_mask_and_dropout(RelativeAttention terms, int64_t K,
+                                                   Context& context, int64_t first_position) const {
+  check_equation(name, terms, K, context);
   if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
-  terms.visibility = {*this, context.key_padding_mask, context.attention_mask, first_position};
+  Visibility& visible = terms.visibility;
+  visible.sight = *this;
+  visible.first_position = first_position;
+  visible.padding = hidden_by_either(visible.padding, context.key_padding_mask);
+  visible.hidden = hidden_by_either(visible.hidden, context.attention_mask);
   terms.dropout = context.dropout_pattern(attention_dropout);
   return terms;
 }
 
-Tensor Attention::attend(const RelativeAttention& terms, Context& context) const {
-  Tensor y = context.needs_probabilities()
-                 ? composed_attention(terms, context.recorder, context.term_editor)
-                 : relative_attention(terms);  // [B, H, T, D]
-  return output(merge_heads(y));               // [B, T, C]
+Tensor Attention::mix(const RelativeAttention& terms, Context& context) const {
+  return context.needs_probabilities()
+             ? composed_attention(terms, context.recorder, context.term_editor)
+             : relative_attention(terms);  // [B, H, T, D]
+}
+
+Tensor Attention::project_output(const Tensor& mixed, const Tensor&) const {
+  return output(merge_heads(mixed));  // [B, T, C]
+}
+
+std::vector<Tensor> Attention::residual_projections() const {
+  d_model();  // or throws
+  return {output.weight};
+}
+
+int64_t Attention::d_model() const {
+  require(output.weight.defined(), name,
+          ": an attention without heads, expected a constructor that calls build");
+  return output.weight.size(0);
 }
 
 LayerTerms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
-  check_input(name, x, past.memory(), qkv.weight.size(1));
+  check_input(name, x, past.memory(), d_model());
   Heads own = heads(x, past.memory());
+  own.extra = without_padding(own.extra, context.key_padding_mask);
   auto* cache = past.cache<AttentionCache>();
   if (!cache) return terms_of(own, context);
   int64_t seen = cache->seen(), T = x.size(1);
@@ -66,7 +87,7 @@ LayerTerms Attention::terms(const Tensor& x, const Past& past, Context& context)
   Tensor positions = cache->positions(K - 1, nearest(T), [&](int64_t farthest, int64_t nearest) {
     return position_table(farthest, nearest, context);  // [n, H, D]
   });
-  return with_mask_and_dropout(equation(all, positions), context, seen + T - K);
+  return with_mask_and_dropout(equation(all, positions), K, context, seen + T - K);
 }
 
 std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {

@@ -6,7 +6,8 @@
 //     q, k, v = x W_qkvᵀ + b,    y = concat_h(Σ_j softmax_j(score_ij / √D) v_j) W_outputᵀ + b
 //
 // A variant lists the terms of its score. One kernel computes them all (ops/attention.h). With a
-// recorder, plain ops compute them, as the papers write them. Each step is public.
+// recorder, plain ops compute them, as the papers write them. Each step is public, and a variant
+// may have its own `heads`, `rotated`, `mix` and `project_output`.
 
 #include <optional>
 
@@ -23,6 +24,9 @@ struct Heads {
   Tensor query;  // [B, H, T, D]
   Tensor key;    // [B, H, K, D]
   Tensor value;  // [B, H, K, D]
+  /// Whatever else the variant makes of each key's token, which a cache keeps with the keys, such
+  /// as FoX's forget gates; undefined where there is nothing. Attention sets it to 0 for padding.
+  Tensor extra{};  // [B, K, …]
 };
 
 /// Base of all attention: heads, the variant's equation, and an output projection.
@@ -34,23 +38,31 @@ struct Attention : Layer, Sight {
   double attention_dropout = 0;
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
-    return attend(std::get<RelativeAttention>(terms(x, past, context)), context);
+    return project_output(mix(std::get<RelativeAttention>(terms(x, past, context)), context), x);
   }
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   LayerTerms terms(const Tensor& x, const Past& past, Context& context) const override;
-  std::vector<Tensor> residual_projections() const override { return {output.weight}; }
+  std::vector<Tensor> residual_projections() const override;
   void visit(Visitor& visitor) const override;
 
   /// Projects x [B, T, C] to q, and `memory` [B, M, C], which may be undefined, with x to k and v.
-  Heads heads(const Tensor& x, const Tensor& memory) const;
+  /// A variant with projections of its own may have any shapes here from which its `equation` makes
+  /// those of the terms: a cache keeps keys and values [B, any, K, any] as they are here.
+  virtual Heads heads(const Tensor& x, const Tensor& memory) const;
   /// Returns all terms over these heads, the first key of which stands at position 0.
   RelativeAttention terms_of(const Heads& heads, Context& context) const;
-  /// Returns y [B, T, C] from all terms. Passes the probabilities to the recorder.
-  Tensor attend(const RelativeAttention& terms, Context& context) const;
+  /// Returns what each head takes from the values, Σ_j p_ij v_j [B, H, T, D]. Passes the
+  /// probabilities to the recorder.
+  virtual Tensor mix(const RelativeAttention& terms, Context& context) const;
+  /// Returns y [B, T, C] of what `mix` returned for the tokens x. A gate or a norm of each head
+  /// comes before the output projection.
+  virtual Tensor project_output(const Tensor& mixed, const Tensor& x) const;
 
   /// Returns the terms of the variant's score over these heads, before the factor: 1/√D, unless the
   /// equation sets its own. `positions` is what `position_table` returned for the distances between
-  /// them.
+  /// them. Masks in the `visibility` hide keys beside those of the call. Which keys are seen by
+  /// their places is up to the layer's own causal, window and chunk, by which its caches forget,
+  /// and dropout to `attention_dropout`: an equation that sets those of its terms is refused.
   virtual RelativeAttention equation(const Heads& heads, const Tensor& positions) const = 0;
 
   /// Returns the heads, with positions rotated into them where the variant does that. The first
@@ -76,8 +88,8 @@ struct Attention : Layer, Sight {
   virtual int64_t attention_span() const { return farthest(unlimited); }
 
  protected:
-  /// Sets up the members. Throws an error that names `layer` when the sizes do not divide into
-  /// heads.
+  /// Sets up the members, which the constructor of a variant has to call. Throws an error that
+  /// names `layer` when the sizes do not divide into heads.
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
              bool with_bias, Init init);
   /// Sets up the members from a variant's config, after a check of its fields.
@@ -90,11 +102,13 @@ struct Attention : Layer, Sight {
     static_cast<Sight&>(*this) = config.sight;
   }
 
+  /// C, the channels of a token. Throws where no constructor has called `build`.
+  int64_t d_model() const;
   /// The least distance between T queries and their keys; 0 where there are no queries.
   int64_t nearest(int64_t T) const { return causal || T == 0 ? 0 : 1 - T; }
-  /// Returns the terms with the factor, the dropout of the call, and the keys that a query may
-  /// attend to, by the layer's own rules and the masks of the call.
-  RelativeAttention with_mask_and_dropout(RelativeAttention terms, Context& context,
+  /// Returns the terms of an equation over K tokens with the factor, the dropout of the call, and
+  /// the keys that a query may attend to, by the layer's own rules and all masks.
+  RelativeAttention with_mask_and_dropout(RelativeAttention terms, int64_t K, Context& context,
                                           int64_t first_position = 0) const;
   /// Projects x [B, T, C] to q [B, H, T, D].
   Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }

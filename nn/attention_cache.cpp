@@ -2,23 +2,17 @@
 
 #include <algorithm>
 
-#include "core/errors.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-AttentionCache::AttentionCache(int64_t limit, int64_t span, int64_t first)
-    : keys_(std::min(limit, span), first),
-      values_(std::min(limit, span), first),
-      span_(span),
-      cut_by_span_(span < limit) {}
-
 Heads AttentionCache::append(const Heads& heads) {
-  auto appended = [](SlidingCache& cache, const Tensor& x) {
-    return transpose(cache.append(transpose(x, 1, 2)), 1, 2);  // rows [B, T, H, D] in the cache
-  };
-  seen_ += heads.key.size(2);
-  return {heads.query, appended(keys_, heads.key), appended(values_, heads.value)};
+  // [B, H, T, D] outside, rows [B, T, H, D] in the cache
+  std::vector<Tensor> rows{transpose(heads.key, 1, 2), transpose(heads.value, 1, 2)};
+  if (heads.extra.defined()) rows.push_back(heads.extra);
+  rows = tokens_.append(rows);
+  return {heads.query, transpose(rows[0], 1, 2), transpose(rows[1], 1, 2),
+          heads.extra.defined() ? rows[2] : Tensor()};
 }
 
 Tensor AttentionCache::positions(
@@ -31,20 +25,6 @@ Tensor AttentionCache::positions(
   }
   if (!table_.defined()) return {};
   return slice(table_, 0, table_farthest_ - farthest, table_farthest_ - nearest + 1);
-}
-
-void AttentionCache::forget_newest(int64_t count) {
-  bool whole = seen_ == keys_.size();
-  require(count == 0 || whole || !cut_by_span_,
-          "cache: cannot forget tokens when older ones have left the window");
-  keys_.forget_newest(count);
-  values_.forget_newest(count);
-  seen_ -= count;
-}
-
-void AttentionCache::reorder(const std::vector<int64_t>& members) {
-  keys_.reorder(members);
-  values_.reorder(members);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

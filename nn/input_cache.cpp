@@ -6,8 +6,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TokenRows::TokenRows(int64_t limit, int64_t span)
-    : empty_(std::min(limit, span)), cut_by_span_(span < limit) {}
+TokenRows::TokenRows(int64_t limit, int64_t span, int64_t first)
+    : empty_(std::min(limit, span), first), cut_by_span_(span < limit) {}
 
 std::vector<Tensor> TokenRows::append(const std::vector<Tensor>& rows) {
   parts_.resize(rows.size(), empty_);

@@ -12,8 +12,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// The newest rows of several growing tensors [B, t, …], which have one row each for every token.
 class TokenRows {
  public:
-  /// Keeps at most `limit` tokens, and none that lies more than `span` tokens before the next one.
-  TokenRows(int64_t limit, int64_t span);
+  /// Keeps at most `limit` tokens, and none that lies more than `span` tokens before the next one,
+  /// beside the `first` tokens of all.
+  TokenRows(int64_t limit, int64_t span, int64_t first = 0);
 
   /// The number of tokens fed.
   int64_t seen() const { return seen_; }

@@ -42,7 +42,7 @@ Tensor MultiHeadAttention::position_table(int64_t farthest, int64_t nearest, Con
 }
 
 RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor& penalty) const {
-  const auto& [q, k, v] = heads;
+  const auto& [q, k, v, _] = heads;
   return {.query = q, .key = k, .value = v, .position_scores = penalty};  // q_i·k_j + penalty[δ]
 }
 
@@ -58,7 +58,7 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
   auto rotated = [&](const Tensor& x, int64_t from) {
     return rotate(x, slice(angles, 0, from - first, from - first + x.size(2)));
   };
-  return {rotated(heads.query, query), rotated(heads.key, key), heads.value};
+  return {rotated(heads.query, query), rotated(heads.key, key), heads.value, heads.extra};
 }
 
 Heads MultiHeadAttention::source_heads(const Tensor& source) const {
@@ -67,22 +67,22 @@ Heads MultiHeadAttention::source_heads(const Tensor& source) const {
   });
   require(position == AttentionPosition::none,
           "multi_head_attention: position with a source, expected none");
-  int64_t C = qkv.weight.size(1);
+  int64_t C = d_model();
   require(source.defined() && source.rank() == 3 && source.size(2) == C, name, ": source ",
           source.shape(), ", expected [B, S, ", C, "]");
   return project_source(source);
 }
 
 Tensor MultiHeadAttention::cross(const Tensor& x, Heads source, Context& context) const {
-  int64_t C = qkv.weight.size(1);
+  int64_t C = d_model();
   check_input(name, x, {}, C);
   Dims given{source.key.size(0), source.key.size(2), C};
   require(given[0] == x.size(0), name, ": source ", given, " for x ", x.shape(), ", expected [",
           x.size(0), ", S, ", C, "]");
   source.query = project_query(x);
-  RelativeAttention terms = with_mask_and_dropout(equation(source, {}), context);
+  RelativeAttention terms = with_mask_and_dropout(equation(source, {}), given[1], context);
   terms.visibility.sight.causal = false;
-  return attend(terms, context);  // [B, T, C]
+  return project_output(mix(terms, context), x);  // [B, T, C]
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

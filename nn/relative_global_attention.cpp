@@ -37,7 +37,7 @@ RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionCo
 }
 
 RelativeAttention RelativeGlobalAttention::equation(const Heads& heads, const Tensor&) const {
-  const auto& [q, k, v] = heads;
+  const auto& [q, k, v, _] = heads;
   int64_t T = q.size(2), K = k.size(2);
   RelativeAttention score{.query = q, .key = k, .value = v};                         // q_i·k_j
   score.position_rows = rows_by_distance(past_embeddings, future_embeddings, T, K);  // q_i·E_δ

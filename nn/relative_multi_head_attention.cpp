@@ -16,7 +16,7 @@ RelativeMultiHeadAttention::RelativeMultiHeadAttention(
 }
 
 RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const Tensor&) const {
-  const auto& [q, k, v] = heads;
+  const auto& [q, k, v, _] = heads;
   int64_t T = q.size(2), K = k.size(2), P = attention_span();
   require(K - 1 <= P && (causal || T <= P), "relative_multi_head_attention: ", T, " queries of ", K,
           " keys are beyond max_positions ", P);

@@ -14,7 +14,7 @@ ShawAttention::ShawAttention(const ShawAttentionConfig& config, Width width, Ini
 }
 
 RelativeAttention ShawAttention::equation(const Heads& heads, const Tensor&) const {
-  const auto& [q, k, v] = heads;
+  const auto& [q, k, v, _] = heads;
   auto for_all_heads = [](const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; };
 
   RelativeAttention score{.query = q, .key = k, .value = v};        // q_i·k_j

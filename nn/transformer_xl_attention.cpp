@@ -11,7 +11,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeAttention TransformerXLAttention::equation(const Heads& heads,
                                                    const Tensor& positions) const {
-  const auto& [q, k, v] = heads;
+  const auto& [q, k, v, _] = heads;
   bool learned = position_embeddings.defined();
   auto by_distance = [&](const Tensor& table) { return last_rows(table, heads.key.size(2)); };
   Tensor r = learned ? by_distance(position_embeddings) : positions;  // r_δ or E_δ [n, H, D]

@@ -1,9 +1,14 @@
 #include "ops/visibility.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "core/errors.h"
+#include "core/layout.h"
+#include "core/walk.h"
 
 namespace shiftgrad {
 
@@ -140,6 +145,20 @@ const uint8_t* Visibility::hidden_row(int64_t b, int64_t i) const {
   int64_t member = shape.size() == 3 && shape[0] > 1 ? b : 0;
   int64_t query = shape[-2] > 1 ? i : 0;
   return hidden->values.data() + (member * shape[-2] + query) * shape[-1];
+}
+
+std::shared_ptr<const Mask> hidden_by_either(const std::shared_ptr<const Mask>& a,
+                                             const std::shared_ptr<const Mask>& b) {
+  if (!a || !b) return a ? a : b;
+  for (const Mask* mask : {a.get(), b.get()}) require_complete("hidden_by_either", "a mask", *mask);
+  Dims shape = broadcast_shape("hidden_by_either", a->shape, b->shape);
+  std::array layouts{Layout::contiguous(a->shape).expand(shape),
+                     Layout::contiguous(b->shape).expand(shape), Layout::contiguous(shape)};
+  Mask either{shape, std::vector<uint8_t>(product(shape))};
+  Walk<3>({&layouts[0], &layouts[1], &layouts[2]}).each(0, product(shape), [&](const auto& at) {
+    either.values[at[2]] = a->values[at[0]] || b->values[at[1]];
+  });
+  return std::make_shared<const Mask>(std::move(either));
 }
 
 }  // namespace shiftgrad

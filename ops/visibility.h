@@ -69,6 +69,7 @@ struct Sight {
   /// 2024, StreamingLLM); absent, none.
   std::optional<int64_t> always{};
 
+  bool operator==(const Sight&) const = default;
   /// Calls field(value, description) for each rule that may be absent.
   void rules(auto&& field) {
     field(window, Field{"window", "attend to distances below it only", quantity::tokens});
@@ -120,5 +121,10 @@ struct Visibility {
   /// What `hidden` holds for query i of batch member b [K], or null.
   const uint8_t* hidden_row(int64_t b, int64_t i) const;
 };
+
+/// Returns a mask of what at least one of two masks hides, either of which may be null. Shapes
+/// broadcast; those that do not throw an error that names both.
+std::shared_ptr<const Mask> hidden_by_either(const std::shared_ptr<const Mask>& a,
+                                             const std::shared_ptr<const Mask>& b);
 
 }  // namespace shiftgrad

@@ -39,6 +39,7 @@ const std::vector<TableRow> table = {
     {"aft conv", "aft", all_obeyed, all_refused, all_obeyed},
     {"local_rnn", "local_rnn", no_keys, no_keys, no_keys},
     {"block aft", "aft", all_obeyed, all_refused, all_obeyed},
+    {"convolution", "convolution", no_keys, no_keys, no_keys},
     {"block local_rnn", "local_rnn", no_keys, no_keys, no_keys},
     {"r_transformer_block", "r_transformer_block", no_masks, no_masks, no_masks},
     {"decoder's aft simple", "aft", all_obeyed, all_refused, all_obeyed},

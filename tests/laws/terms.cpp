@@ -95,7 +95,8 @@ TEST_CASE("a layer computes with the terms that it names") {
     if (auto* attention = std::get_if<RelativeAttention>(&terms)) {
       ++attentions;
       auto& mixer = dynamic_cast<const Attention&>(*layer);
-      CHECK(same_bits(mixer.attend(*attention, context), (*layer)(x, memory, context)));
+      Tensor y = mixer.project_output(mixer.mix(*attention, context), x);
+      CHECK(same_bits(y, (*layer)(x, memory, context)));
       CHECK(same_bits(attention_probabilities(*attention), recorded(*layer, x, memory)));
     } else if (auto* aft = std::get_if<AftTerms>(&terms)) {
       ++attention_free;

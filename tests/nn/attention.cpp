@@ -6,21 +6,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "core/tape.h"
 #include "nn/parameters.h"
 #include "nn/transformer_xl_attention.h"
 #include "ops/arithmetic.h"
+#include "ops/concat.h"
+#include "ops/elementwise.h"
 #include "ops/embedding.h"
 #include "ops/gradient_check.h"
 #include "ops/indexing.h"
 #include "ops/matmul.h"
+#include "ops/norm.h"
 #include "ops/shape.h"
 #include "tests/support/layer_pieces.h"
+#include "tests/support/masks.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/oracles/input.h"
 #include "tests/support/random_values.h"
+#include "tests/support/refusal.h"
 #include "tests/support/values.h"
 
 using namespace shiftgrad;
@@ -90,6 +96,33 @@ std::vector<Values> results(const BiasedAttention& layer, const Tensor& x, F f) 
   std::vector<Values> all = {Values(y), Values(x.gradient())};
   for (const Parameter& parameter : parameters(layer)) all.emplace_back(parameter.value.gradient());
   return all;
+}
+
+/// Attention whose equation changes its terms as a test asks for.
+struct ChangedTerms : Attention {
+  using Change = std::function<void(RelativeAttention&)>;
+  Change change;
+
+  explicit ChangedTerms(Change change) : change(std::move(change)) {
+    Random start{.seed = 2};
+    build("changed_terms", model_width, head_count, std::nullopt, true, start);
+  }
+  RelativeAttention equation(const Heads& heads, const Tensor&) const override {
+    RelativeAttention score{.query = heads.query, .key = heads.key, .value = heads.value};
+    change(score);
+    return score;
+  }
+};
+
+/// One whose constructor has forgotten to build it.
+struct Unbuilt : Attention {
+  RelativeAttention equation(const Heads& heads, const Tensor&) const override {
+    return {.query = heads.query, .key = heads.key, .value = heads.value};
+  }
+};
+
+std::shared_ptr<const Mask> mask(const Dims& shape, std::vector<uint8_t> values) {
+  return std::make_shared<Mask>(Mask{shape, std::move(values)});
 }
 
 }  // namespace
@@ -171,4 +204,87 @@ TEST_CASE("a longer step through a cache makes a table for its farther future") 
   feed(layer, *cache, x, {2, 2, 2});
   cache->forget_newest(6);
   CHECK(relative_error(feed(layer, *cache, x, {6}), whole(layer, x)) <= exactness);
+}
+
+TEST_CASE("masks of an equation hide keys beside those of the call") {
+  Tensor x = RandomValues(9).tensor({2, 3, model_width});
+  ChangedTerms plain([](RelativeAttention&) {});
+  ChangedTerms hides([](RelativeAttention& score) {
+    score.visibility.hidden = mask({3, 3}, {0, 0, 0, 1, 0, 0, 0, 0, 0});
+    score.visibility.padding = mask({2, 3}, {0, 0, 0, 0, 1, 0});
+  });
+  Context of_call, all;
+  Tensor alone = hides.forward(x, {}, of_call);
+  all.attention_mask = mask({3, 3}, {0, 0, 0, 1, 0, 0, 0, 0, 0});
+  all.key_padding_mask = mask({2, 3}, {0, 0, 0, 0, 1, 0});
+  CHECK(same_bits(alone, plain.forward(x, {}, all)));
+
+  of_call.attention_mask = mask({2, 1, 3}, {0, 0, 1, 0, 0, 0});
+  of_call.key_padding_mask = mask({2, 3}, {1, 0, 0, 0, 0, 0});
+  all.attention_mask = mask({2, 3, 3}, {0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0});
+  all.key_padding_mask = mask({2, 3}, {1, 0, 0, 0, 1, 0});
+  CHECK(same_bits(hides.forward(x, {}, of_call), plain.forward(x, {}, all)));
+}
+
+TEST_CASE("what an equation must leave to the layer is refused in the layer's name") {
+  Tensor x = RandomValues(9).tensor({1, 3, model_width});
+  auto refused = [&](ChangedTerms::Change change, Context context = {}) {
+    return refusal([&] { ChangedTerms(change).forward(x, {}, context); });
+  };
+  const std::string places =
+      "changed_terms: equation sets which keys are seen by their places, expected causal, window "
+      "and chunk of the layer";
+  CHECK(refused([](auto& score) { score.visibility.sight.causal = true; }) == places);
+  CHECK(refused([](auto& score) { score.visibility.sight.window = 2; }) == places);
+  CHECK(refused([](auto& score) { score.visibility.sight.chunk = Chunk{1, 1}; }) == places);
+  CHECK(refused([](auto& score) { score.visibility.first_position = 1; }) == places);
+  CHECK(refused([](auto& score) { score.dropout.rate = 0.5; }) ==
+        "changed_terms: equation sets dropout 0.5, expected attention_dropout of the layer");
+
+  // One more key than tokens works, and is named where a mask does not cover it.
+  auto one_more = [](RelativeAttention& score) {
+    for (Tensor* part : {&score.key, &score.value})
+      *part = concat({slice(*part, 2, 0, 1), *part}, 2);
+  };
+  Context context;
+  CHECK(ChangedTerms(one_more).forward(x, {}, context).shape() == x.shape());
+  context.key_padding_mask = full_mask({1, 3}, 0);
+  CHECK(refused(one_more, context) ==
+        "changed_terms: equation makes 4 keys of 3, which a mask [1, 3] does not cover, expected a "
+        "key for each token");
+}
+
+TEST_CASE("an attention that was not built says so") {
+  Unbuilt layer;
+  Context context;
+  const std::string message =
+      "layer: an attention without heads, expected a constructor that calls build";
+  Tensor x = Tensor::zeros({1, 3, model_width});
+  CHECK(refusal([&] { layer.forward(x, {}, context); }) == message);
+  CHECK(refusal([&] { layer(x, *layer.make_cache(), context); }) == message);
+  CHECK(refusal([&] { layer.residual_projections(); }) == message);
+}
+
+TEST_CASE("a gate and a norm of each head stand around what the heads mix") {
+  struct Gated : ChangedTerms {
+    Linear gate;
+    Gated() : ChangedTerms([](RelativeAttention&) {}) {
+      Random start{.seed = 3};
+      gate = Linear(model_width, model_width, true, start);
+    }
+    Tensor mix(const RelativeAttention& terms, Context& context) const override {
+      return rms_norm(Attention::mix(terms, context), {}, 1e-5);  // [B, H, T, D]
+    }
+    Tensor project_output(const Tensor& mixed, const Tensor& x) const override {
+      return Attention::project_output(mixed * split_heads(sigmoid(gate(x)), head_count), x);
+    }
+  } gated;
+  ChangedTerms plain([](RelativeAttention&) {});
+  Tensor x = RandomValues(10).tensor({2, 5, model_width});
+  Context context;
+  Tensor mixed = plain.mix(std::get<RelativeAttention>(plain.terms(x, {}, context)), context);
+  Tensor expected = gated.output(merge_heads(rms_norm(mixed, {}, 1e-5)) * sigmoid(gated.gate(x)));
+  CHECK(relative_error(gated.forward(x, {}, context), expected) <= exactness);
+  std::unique_ptr<Cache> cache = gated.make_cache();
+  CHECK(relative_error(feed(gated, *cache, x, {2, 3}), expected) <= exactness);
 }

@@ -1,8 +1,13 @@
 #include "tests/support/layer_rows.h"
 
 #include "nn/models/config.h"
+#include "tests/shell/outside/convolution_mixer.h"
+#include "tests/shell/outside/differential_attention.h"
+#include "tests/shell/outside/grouped_attention.h"
+#include "tests/shell/outside/sink_attention.h"
 #include "tests/support/oracles/blocks.h"
 #include "tests/support/oracles/counts.h"
+#include "tests/support/oracles/outside.h"
 
 namespace shiftgrad::test {
 
@@ -268,6 +273,52 @@ void add_blocks(std::vector<LayerRow>& rows) {
   rows.push_back(r_block(RecurrentCell::gru, 2));
 }
 
+/// A layer that was written outside of the library, from its sizes.
+template <class Own, class... Sizes>
+LayerRow outside_row(const std::string& type, int64_t d_model, auto oracle, int64_t parameters,
+                     Sizes... sizes) {
+  LayerRow result;
+  result.name = result.type = type;
+  result.d_model = d_model;
+  result.make = [=]() -> std::unique_ptr<Layer> {
+    Random random;
+    return std::make_unique<Own>(d_model, sizes..., random);
+  };
+  result.oracle = [=](const Weights& weights, const Input& input) {
+    return oracle(weights, input);
+  };
+  result.parameters = parameters;
+  return result;
+}
+
+void add_outside(std::vector<LayerRow>& rows) {
+  using namespace outside;
+  auto sink = [](const Weights& weights, const Input& input) {
+    return sink_oracle(2, 3, weights, input);
+  };
+  rows.push_back(
+      outside_row<SinkAttention>("sink_attention", 6, sink, count_of_heads(6, 6, true) + 2, 2, 3));
+  rows.back().held = rows.back().sight = 2;
+  for (int64_t groups : {1, 2, 4}) {
+    auto grouped = [=](const Weights& weights, const Input& input) {
+      return grouped_oracle(4, groups, weights, input);
+    };
+    rows.push_back(outside_row<GroupedAttention>(
+        "grouped_attention", 8, grouped,
+        count_of_linear(8, 8 + 4 * groups, true) + count_of_linear(8, 8, true), 4, groups));
+    rows.back().name += text(" ", groups);
+  }
+  auto differential = [](const Weights& weights, const Input& input) {
+    return differential_oracle(2, 0.8, weights, input);
+  };
+  rows.push_back(outside_row<DifferentialAttention>("differential_attention", 8, differential,
+                                                    count_of_heads(8, 8, false) + 8 + 4, 2));
+  rows.push_back(outside_row<ConvolutionMixer>("convolution", 3, convolution_oracle,
+                                               3 * 3 + count_of_linear(3, 3, true), 3));
+  rows.back().takes_masks = false;
+  rows.back().held = rows.back().sight = 2;
+}
+
 std::vector<LayerRow> all_rows() {
   std::vector<LayerRow> rows;
   add_multi_head_attention(rows);
@@ -279,6 +330,7 @@ std::vector<LayerRow> all_rows() {
       rows.push_back(mixer(text("local_rnn ", cell, " ", window),
                            Sized{LocalRnnConfig{.window = window, .cell = cell}, {3}}));
   add_blocks(rows);
+  add_outside(rows);
   return rows;
 }
 

@@ -17,7 +17,7 @@ struct LayerRow {
   std::string name;
   /// What errors call it.
   std::string type;
-  /// Its config.
+  /// Its config, empty for a layer that the library does not know.
   std::string json;
   int64_t d_model;
   /// The layer, its parameters as they start.

@@ -21,7 +21,7 @@ struct ForgettingAttention : Attention {
   }
 
   RelativeAttention equation(const Heads& heads, const Tensor&) const override {
-    const auto& [q, k, v] = heads;  // [B, H, T, D], and [B, H, K, D] twice
+    const auto& [q, k, v, _] = heads;  // [B, H, T, D], and [B, H, K, D] twice
     std::vector<Scalar> distances;
     for (int64_t delta = k.size(2) - 1; delta >= 0; --delta)
       distances.push_back(static_cast<Scalar>(-delta * std::sqrt(d_head)));

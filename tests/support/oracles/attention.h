@@ -15,6 +15,7 @@ struct Pair {
   std::span<const double> q, k;  // [D]
   int64_t h;
   int64_t query, key;  // positions, counted from the oldest token of the memory
+  int64_t b = 0;       // of the batch
 
   int64_t delta() const { return query - key; }
   double content() const {
@@ -27,6 +28,7 @@ struct Pair {
 struct AttentionRule {
   int64_t n_head, d_head;
   Sight sight{};
+  Values sink{};  // [H], or undefined
 };
 
 /// The score of a pair before the softmax.
@@ -51,7 +53,7 @@ inline Values attention_oracle(const AttentionRule& rule, const Weights& weights
           return std::span(&all(b, t, (part * H + h) * D), static_cast<size_t>(D));
         };
         auto pair = [&](int64_t j) {
-          return Pair{head(of_x, i, 0), head(of_source, j, 1), h, M + i, j};
+          return Pair{head(of_x, i, 0), head(of_source, j, 1), h, M + i, j, b};
         };
         std::vector<int64_t> keys;
         std::vector<double> scores;
@@ -62,6 +64,10 @@ inline Values attention_oracle(const AttentionRule& rule, const Weights& weights
             scores.push_back(score(pair(j)));
             maximum = std::max(maximum, scores.back());
           }
+        if (rule.sink.defined()) {
+          maximum = std::max(maximum, rule.sink(h));
+          total = std::exp(rule.sink(h) - maximum);
+        }
         for (double s : scores) total += std::exp(s - maximum);
         for (size_t n = 0; n < keys.size(); ++n) {
           double p = std::exp(scores[n] - maximum) / total;

@@ -99,6 +99,7 @@ void check_row(const LayerRow& row) {
 
 TEST_CASE("run_layer: every layer") {
   for (const LayerRow& row : layer_rows()) {
+    if (row.json.empty()) continue;
     CAPTURE(row.name);
     check_row(row);
   }
