@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks that each source file which a page of the project names in `backquotes` is there, by its path from
-# the project's folder or from that of the page, that pictures are there and small, that what builds the book
+# the project's folder or from that of the page, that headers for users are installed, that pictures are there and small, that what builds the book
 # installs what it needs, and that the studies give reasons for the outcomes that they have.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -21,6 +21,21 @@ for page in $pages; do
     esac
     [ -e "$name" ] || [ -e "$folder/$name" ] ||
       offend "$page: \`$name\` is not there"
+  done
+done
+
+# A header is installed when a page recommends it to those who write their own variants, ops and programs. What
+# ops/README.md names below its first section is for readers of kernels, and so are the stops of README.md.
+copies=$(mktemp -d)
+trap 'rm -rf "$copies"' EXIT
+core/public_headers.sh "$copies" | tr ' ' '\n' > "$copies/installed"
+for page in nn/README.md optim/README.md ops/README.md examples/README.md examples/COOKBOOK.md; do
+  folder=$(dirname "$page")
+  [ "$page" = ops/README.md ] && last='/^## /q' || last=''
+  for name in $(sed "$last" "$page" | grep -oE '`[A-Za-z0-9_./-]+\.h`' | tr -d '`' | sort -u); do
+    case $name in tests/* | examples/*) continue ;; esac
+    grep -qxF -e "$name" -e "$folder/$name" "$copies/installed" ||
+      offend "$page: \`$name\` is not installed; optim/shiftgrad.h includes what is"
   done
 done
 
