@@ -20,9 +20,13 @@ Tensor Layer::step(const Tensor& x, const Past& past, Context& context) const {
 }
 
 std::unique_ptr<Cache> Layer::make_cache(int64_t limit) const {
+  return make_input_cache(limit, unlimited);
+}
+
+std::unique_ptr<Cache> Layer::make_input_cache(int64_t limit, int64_t span) const {
   require(!sees_ahead(), name, ": a layer that sees later tokens cannot be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
-  return new_cache<InputCache>(limit);
+  return new_cache<InputCache>(limit, span);
 }
 
 Tensor Layer::operator()(const Tensor& x, Context& context) const {

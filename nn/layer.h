@@ -102,6 +102,11 @@ struct Layer : StatefulModule {
   /// The weights of the projections whose outputs a block adds to its residual stream. A norm-first
   /// model starts them smaller.
   virtual std::vector<Tensor> residual_projections() const { return {}; }
+
+ protected:
+  /// Returns the default cache for a layer that never sees more than `span` tokens back, which
+  /// keeps no more.
+  std::unique_ptr<Cache> make_input_cache(int64_t limit, int64_t span) const;
 };
 
 /// A layer at any depth of a module, such as the mixer "blocks.0.mixer" of a model.

@@ -26,7 +26,7 @@ Tensor ConvolutionMixer::forward(const Tensor& x, const Past& past, Context& con
 }
 
 std::unique_ptr<Cache> ConvolutionMixer::make_cache(int64_t limit) const {
-  return new_cache<InputCache>(limit, kernel.size(0) - 1);
+  return make_input_cache(limit, kernel.size(0) - 1);
 }
 
 void ConvolutionMixer::visit(Visitor& visitor) const {
