@@ -81,7 +81,7 @@ struct Layer : StatefulModule {
   /// serves where there is no limit, and the default where there is one:
   ///
   ///     if (limit < unlimited) return Layer::make_cache(limit);
-  ///     return new_cache<HiddenState>();
+  ///     return …;  // the layer's own
   virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const;
 
   /// Returns what `forward` returns, and changes a cache itself. It is for layers that are made of

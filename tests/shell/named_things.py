@@ -11,7 +11,7 @@ os.chdir(os.path.dirname(os.path.realpath(__file__)) + "/../..")
 FOLDERS = "core", "ops", "nn", "optim", "examples", "tests"
 # What others have: libraries, models, units.
 FOREIGN = set("""ColorBrewer DeBERTa DefaultCPUAllocator FoX GiB GradientTape KiB LocalRNN MiB NaN NaNs NeMo NumPy OpenBLAS
-    OpenMP PyTorch ReLU RoFormer RoPE SapphireRapids SkylakeX TensorFlow ThreadSanitizer TiB TypeError VmRSS WebAssembly
+    OpenMP PyTorch ReLU RoFormer RoPE SapphireRapids SkylakeX StreamingLLM TensorFlow ThreadSanitizer TiB TypeError VmRSS WebAssembly
     resize_ untyped_storage""".split())
 PART = re.compile(r'R"(\w*)\((?P<raw>.*?)\)\1"|"(?P<text>(?:[^"\\\n]|\\.)*)"|//(?P<comment>[^\n]*)|\'(?:[^\'\\\n]|\\.)\'',
                   re.S)
@@ -55,6 +55,8 @@ for folder in FOLDERS:
     for path, code, texts in sources(folder):
         known.update(re.findall(r"[A-Za-z_]\w*", code))
         functions.update(re.findall(r"([A-Za-z_]\w*) ?(?:<[^;{}()]*>)?\(", code))
+        # A comment may declare an example.
+        known.update(name for _, text, is_text in texts if not is_text for name in re.findall(r"\bstruct (\w+)", text))
         # A key, a command or another name that is a text by itself is known by it.
         known.update(text for _, text, is_text in texts if is_text and text.isidentifier())
         said += [(path, *text) for text in texts if not (text[2] and folder == "tests")]
