@@ -100,6 +100,22 @@ MixerMaker maker(auto... sizes) {
   return [=](Random& random) { return std::make_unique<Own>(own_width, sizes..., random); };
 }
 
+/// A model with a mask of its own: no token sees the one before it.
+struct Skipping : SequenceModel {
+  LanguageModel inner = model_of(maker<outside::GroupedAttention>(own_heads, 2));
+
+  ModelTraits traits() const override { return {.vocab_size = 7, .d_model = own_width}; }
+  ModelOutput forward(const Tokens& tokens, const Memory&, Context& context) const override {
+    int64_t T = tokens.shape[1];
+    Mask mask{{T, T}, std::vector<uint8_t>(T * T)};
+    for (int64_t t = 1; t < T; ++t) mask.values[t * T + t - 1] = 1;
+    Context own = context;
+    own.attention_mask = std::make_shared<Mask>(mask);
+    return {.logits = inner.forward(tokens, {}, own).logits};
+  }
+  void visit(Visitor& visitor) const override { visitor("inner", inner); }
+};
+
 /// The text made longer by the likeliest token, each computed from nothing.
 std::vector<int32_t> fed_again(const LanguageModel& model, std::vector<int32_t> text,
                                int64_t length) {
@@ -241,4 +257,15 @@ TEST_CASE("a model whose cache takes no limit is refused before it trains on str
   LanguageModel remembers = model_of(maker<Recurrent>(true));
   config.batches = BatchType::streams;
   Trainer(remembers, text, {}, config).run();
+}
+
+TEST_CASE("a model with masks of its own is evaluated with them, however it is fed") {
+  Skipping model;
+  std::vector<int32_t> text = random_text(30, 7);
+  auto nats = [&](const SequenceModel& one, EvaluationMode mode, int64_t tgt_len) {
+    return evaluate(one, text, {.mode = mode, .tgt_len = tgt_len, .mem_len = 50}).nats;
+  };
+  double whole = nats(model, EvaluationMode::chunks, 29);
+  CHECK(nats(model, EvaluationMode::memory, 4) == doctest::Approx(whole));
+  CHECK(nats(model.inner, EvaluationMode::chunks, 29) != doctest::Approx(whole));
 }
