@@ -12,6 +12,7 @@
 #include "core/array.h"
 #include "nn/cache.h"
 #include "nn/context.h"
+#include "nn/layer.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

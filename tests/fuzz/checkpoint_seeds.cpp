@@ -31,7 +31,9 @@ void choose(std::optional<Value>& option, const shiftgrad::Field& field, Choices
 void write_language_model(Choices& choices) {
   const std::vector<char_lm::ModelKind>& kinds = char_lm::model_kinds();
   const char_lm::ModelKind& kind = choices.of(kinds);
-  char_lm::TrainFlags flags{.data = "text", .eval_split = 0.5};
+  char_lm::TrainFlags flags;
+  flags.data = "text";
+  flags.eval_split = 0.5;
   flags.vocab = choices.once_in(2) ? "bytes" : "characters";
   flags.model.model = kind.name;
   flags.model.n_layer = 1;
@@ -57,7 +59,9 @@ void write_language_model(Choices& choices) {
 }
 
 void write_encoder_decoder(Choices& choices) {
-  seq2seq::TrainFlags flags{.data = "pairs", .eval_split = 0.5};
+  seq2seq::TrainFlags flags;
+  flags.data = "pairs";
+  flags.eval_split = 0.5;
   seq2seq::ModelFlags& model = flags.model;
   model.visit([&]<class Value>(Value& value, const shiftgrad::Field& field) {
     if constexpr (std::is_same_v<Value, std::string>) value = choices.of(words_of(field.choices));

@@ -16,12 +16,12 @@ using namespace shiftgrad::test;
 
 namespace {
 
-double trained_loss(const Learner& learner, const Task& task, int64_t steps) {
+double trained_loss(const Learner& learner, const LearningTask& task, int64_t steps) {
   return loss(train(learner, task, steps), learner, task);
 }
 
 Learner learner_with(const std::string& type, const std::string& options = "",
-                   const std::string& of_model = "") {
+                     const std::string& of_model = "") {
   return {R"("mixer": {"type": ")" + type + '"' + (options.empty() ? "" : ", ") + options + "}" +
           (of_model.empty() ? "" : ", ") + of_model};
 }
@@ -87,7 +87,7 @@ Learner transformer_xl() { return learner_with("transformer_xl_attention"); }
 
 Learner learned_transformer_xl(int64_t max_positions) {
   return learner_with("transformer_xl_attention",
-                    text(R"("positions": "learned", "max_positions": )", max_positions));
+                      text(R"("positions": "learned", "max_positions": )", max_positions));
 }
 
 Learner aft_full(int64_t factor_rank) {
@@ -107,7 +107,7 @@ constexpr double good = 0.2, bad = 1.2;
 
 /// A model that learns a task, and models of the same size without what it takes.
 struct Row {
-  Task task;
+  LearningTask task;
   Learner learner;
   std::vector<Learner> controls;
   int64_t steps = 300;
@@ -115,7 +115,7 @@ struct Row {
   double controls_stay_above = bad;
 };
 
-Task order() { return copy(3, 16); }
+LearningTask order() { return copy(3, 16); }
 
 /// Without positions attention cannot tell the token from the others that it sees.
 std::vector<Row> attention_rows() {
@@ -136,7 +136,7 @@ std::vector<Row> attention_rows() {
 
 /// What is asked for is never in the segment, but always in the memory.
 std::vector<Row> memory_rows() {
-  const Task far = copy(11, 40);
+  const LearningTask far = copy(11, 40);
   auto remembering = [](const Learner& learner) { return segments(learner, 8, 12); };
   auto forgetting = [](const Learner& learner) { return segments(learner, 8, 0); };
   const Learner xl = transformer_xl(), tables = learned_transformer_xl(20);
@@ -183,7 +183,7 @@ void check(const std::vector<Row>& rows) {
 }
 
 /// What a model trained at the task's length loses at four times that.
-double loss_when_longer(const Learner& learner, Task task, int64_t steps = 300) {
+double loss_when_longer(const Learner& learner, LearningTask task, int64_t steps = 300) {
   LanguageModel model = train(learner, task, steps);
   task.length *= 4;
   return loss(model, learner, task);

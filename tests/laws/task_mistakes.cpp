@@ -52,12 +52,12 @@ Forecaster forecaster() {
 }
 
 /// A training whose parts are given.
-struct Task : TrainingLoop {
-  std::function<void(Task&, Context&)> step_of;
+struct ForecastTask : TrainingLoop {
+  std::function<void(ForecastTask&, Context&)> step_of;
   Evaluation found{1, 1, 1};
 
-  Task(const Forecaster& model, std::function<void(Task&, Context&)> learns,
-       const LoopConfig& config = {})
+  ForecastTask(const Forecaster& model, std::function<void(ForecastTask&, Context&)> learns,
+               const LoopConfig& config = {})
       : TrainingLoop(config, parameters(model), Optimizer(parameters(model), AdamW{}), {}, alone()),
         step_of(std::move(learns)) {}
 
@@ -128,8 +128,9 @@ TEST_CASE("task mistakes: in data and losses") {
 
 TEST_CASE("task mistakes: in a step, which then changes no weight") {
   Forecaster model = forecaster();
-  auto refused = [&](std::function<void(Task&, Context&)> learns, const LoopConfig& config = {}) {
-    Task task(model, std::move(learns), config);
+  auto refused = [&](std::function<void(ForecastTask&, Context&)> learns,
+                     const LoopConfig& config = {}) {
+    ForecastTask task(model, std::move(learns), config);
     std::vector<Scalar> before = model.input.weight.values();
     std::string reason = refusal([&] { task.step(); });
     CHECK(model.input.weight.values() == before);
@@ -139,23 +140,23 @@ TEST_CASE("task mistakes: in a step, which then changes no weight") {
   std::string none =
       "trainer: step 1: learn has made no call of TrainingLoop::backward, expected one for each "
       "batch";
-  CHECK(refused([](Task&, Context&) {}) == none);
-  CHECK(refused([&](Task&, Context& context) {
+  CHECK(refused([](ForecastTask&, Context&) {}) == none);
+  CHECK(refused([&](ForecastTask&, Context& context) {
           Tape tape;
           tape.backward(mse_loss(model(x, context), target));
         }) == none);
-  CHECK(refused([&](Task& task, Context& context) {
+  CHECK(refused([&](ForecastTask& task, Context& context) {
           Tensor loss = mse_loss(model(x, context), target);
           Tape tape;
           task.backward(tape, loss, loss, 1);
         }) ==
         "backward: this tape did not record the output; make the Tape before the forward pass");
-  CHECK(refused([&](Task& task, Context& context) {
+  CHECK(refused([&](ForecastTask& task, Context& context) {
           Tape tape;
           Tensor y = model(x, context);
           task.backward(tape, y, y, 1);
         }) == "trainer: step 1: a loss of shape [2, 5, 1], expected []");
-  CHECK(refused([&](Task& task, Context& context) {
+  CHECK(refused([&](ForecastTask& task, Context& context) {
           Tape tape;
           Tensor loss = mse_loss(model(x, context) * model.forgotten, target);
           task.backward(tape, loss, loss, 1);
@@ -163,7 +164,7 @@ TEST_CASE("task mistakes: in a step, which then changes no weight") {
         "parameters: the forward pass reads a tensor of shape [1] that requires a gradient and "
         "that no visit() lists: nothing would train or save it; list it, or call "
         "require_gradient(false)");
-  auto learns = [&](Task& task, Context& context) {
+  auto learns = [&](ForecastTask& task, Context& context) {
     Tape tape;
     Tensor loss = mse_loss(model(x * std::nan(""), context), target);
     task.backward(tape, loss, loss, 1);
@@ -179,12 +180,12 @@ TEST_CASE("task mistakes: in a step, which then changes no weight") {
 
 TEST_CASE("task mistakes: in scores, configs and files") {
   Forecaster model = forecaster();
-  Task task(model, {});
+  ForecastTask task(model, {});
   task.found.nats = std::nan("");
   CHECK(refusal([&] { task.evaluation(); }) ==
         "trainer: evaluation after step 0: a loss of nan, expected a finite one");
   CHECK(task.state().evaluations_since_best == 0);
-  CHECK(refusal([&] { Task(model, {}, {.eval_interval = 0}); }) ==
+  CHECK(refusal([&] { ForecastTask(model, {}, {.eval_interval = 0}); }) ==
         "trainer: eval_interval 0, expected at least 1");
   CHECK(refusal([&] { Optimizer({}, SGD{}); }) == "optimizer: no parameters, expected at least 1");
 

@@ -55,7 +55,7 @@ void feed(const LanguageModel& model, const Learner& learner, const Example& exa
 
 }  // namespace
 
-LanguageModel Learner::make(const Task& task, uint64_t seed) const {
+LanguageModel Learner::make(const LearningTask& task, uint64_t seed) const {
   auto config = config_from_json<LanguageModelConfig>("{" + json + "}");
   config.vocab_size = task.vocabulary;
   config.d_model = config.d_inner = 32;
@@ -67,7 +67,8 @@ LanguageModel Learner::make(const Task& task, uint64_t seed) const {
   return model;
 }
 
-LanguageModel train(const Learner& learner, const Task& task, int64_t steps, uint64_t seed) {
+LanguageModel train(const Learner& learner, const LearningTask& task, int64_t steps,
+                    uint64_t seed) {
   LanguageModel model = learner.make(task, seed);
   Optimizer optimizer(parameters(model), Adam{.beta2 = 0.99});
   Schedule schedule{.learning_rate = 1e-2, .warmup_iters = 20, .lr_decay_iters = steps};
@@ -82,7 +83,7 @@ LanguageModel train(const Learner& learner, const Task& task, int64_t steps, uin
   return model;
 }
 
-double loss(const LanguageModel& model, const Learner& learner, const Task& task) {
+double loss(const LanguageModel& model, const Learner& learner, const LearningTask& task) {
   Random random{.seed = 1, .stream = 2};
   double sum = 0, count = 0;
   feed(model, learner, task.draw(64, random), [&](const Answered& answered, const Tape&) {

@@ -21,13 +21,14 @@ struct Learner {
   std::function<std::unique_ptr<Layer>(int64_t d_model, Random& random)> mixer{};
 
   /// One block of 32 channels.
-  LanguageModel make(const Task& task, uint64_t seed) const;
+  LanguageModel make(const LearningTask& task, uint64_t seed) const;
 };
 
 /// A model trained on sequences drawn anew for each of the steps.
-LanguageModel train(const Learner& learner, const Task& task, int64_t steps, uint64_t seed = 1);
+LanguageModel train(const Learner& learner, const LearningTask& task, int64_t steps,
+                    uint64_t seed = 1);
 
 /// The mean loss, over sequences that were not trained on, of the tokens that have an answer.
-double loss(const LanguageModel& model, const Learner& learner, const Task& task);
+double loss(const LanguageModel& model, const Learner& learner, const LearningTask& task);
 
 }  // namespace shiftgrad::test

@@ -22,7 +22,7 @@ struct Example {
   Tokens inputs, answers;  // [B, T]
 };
 
-struct Task {
+struct LearningTask {
   int64_t vocabulary = 0, length = 0;
   /// Fills one sequence of tokens and its answers, all `no_answer` before.
   std::function<void(Random&, std::span<int32_t> tokens, std::span<int32_t> answers)> fill;
@@ -41,7 +41,7 @@ struct Task {
 inline int32_t any_value(Random& random) { return static_cast<int32_t>(random.below(values)); }
 
 /// Say the token `distance` before this one: needs order.
-inline Task copy(size_t distance, int64_t length) {
+inline LearningTask copy(size_t distance, int64_t length) {
   return {values, length, [distance](Random& random, auto tokens, auto answers) {
             for (size_t t = 0; t < tokens.size(); ++t) {
               tokens[t] = any_value(random);
@@ -51,7 +51,7 @@ inline Task copy(size_t distance, int64_t length) {
 }
 
 /// Say the value of the newest token that is marked (a value + 8): needs recency.
-inline Task newest_marked(int64_t length) {
+inline LearningTask newest_marked(int64_t length) {
   return {2 * values, length, [](Random& random, auto tokens, auto answers) {
             int32_t newest = no_answer;
             for (size_t t = 0; t < tokens.size(); ++t) {
@@ -66,7 +66,7 @@ inline Task newest_marked(int64_t length) {
 
 /// Say the value of the newest marked token among the last `window`, where there is one: needs
 /// their order.
-inline Task newest_marked_within(size_t window, int64_t length) {
+inline LearningTask newest_marked_within(size_t window, int64_t length) {
   return {2 * values, length, [window](Random& random, auto tokens, auto answers) {
             size_t age = window;
             int32_t newest = no_answer;
@@ -83,7 +83,7 @@ inline Task newest_marked_within(size_t window, int64_t length) {
 
 /// In the second half, say the value of the one marked token of the first quarter: needs no order,
 /// but a long reach.
-inline Task old_marked(int64_t length) {
+inline LearningTask old_marked(int64_t length) {
   return {2 * values, length, [](Random& random, auto tokens, auto answers) {
             for (int32_t& token : tokens) token = any_value(random);
             auto quarter = static_cast<int64_t>(tokens.size() / 4);
@@ -94,7 +94,7 @@ inline Task old_marked(int64_t length) {
 }
 
 /// All values in some order, then all in another: say what followed this one in the first.
-inline Task induction() {
+inline LearningTask induction() {
   auto shuffle = [](Random& random, std::span<int32_t> tokens) {
     std::iota(tokens.begin(), tokens.end(), 0);
     for (size_t n = tokens.size(); n > 1; --n)
