@@ -93,7 +93,9 @@ LayerTerms Attention::terms(const Tensor& x, const Past& past, Context& context)
 std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {
   require(chunk_size() > 0, name, ": a two-way layer without chunks cannot be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
-  if (!always || scores_distances()) return new_cache<AttentionCache>(limit, attention_span());
+  // A limit counts from the newest token on: a cache with one is a memory of that length.
+  if (!always || scores_distances() || limit < unlimited)
+    return new_cache<AttentionCache>(limit, attention_span());
   return new_cache<AttentionCache>(limit, Sight{causal, window, chunk}.farthest(unlimited),
                                    *always);
 }

@@ -13,7 +13,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 class TokenRows {
  public:
   /// Keeps at most `limit` tokens, and none that lies more than `span` tokens before the next one,
-  /// beside the `first` tokens of all.
+  /// beside the `first` tokens of all. Each call copies those and the newest, which do not lie side
+  /// by side.
   TokenRows(int64_t limit, int64_t span, int64_t first = 0);
 
   /// The number of tokens fed.
@@ -31,8 +32,8 @@ class TokenRows {
 
  private:
   SlidingCache empty_;
-  std::vector<SlidingCache> parts_{};
-  int64_t seen_ = 0;
+  std::vector<SlidingCache> parts_{}, first_parts_{};
+  int64_t seen_ = 0, first_;
   bool cut_by_span_;
 };
 

@@ -27,9 +27,11 @@ struct RelativeGlobalAttentionConfig {
 
   void fields(auto&& field) {
     field(max_seq,
-          {"max_seq",
-           "attend to distances below it only; in models as many as sequences and memory need",
-           quantity::tokens, "max_positions"});
+          {.name = "max_seq",
+           .help = "attend to distances below it only; in models as many as sequences and memory "
+                   "need",
+           .of = quantity::tokens,
+           .also = "max_positions"});
     field(sight.causal,
           {.name = "causal", .help = fields::causal().help, .opposite = "bidirectional"});
     field(relative_bias, {"relative_bias", "learn a bias for each distance besides its embedding"});

@@ -20,31 +20,26 @@ bool SlidingCache::claim(int64_t count) {
 /// Moves to a buffer of its own with room for `rows` after end_. It is twice as long as the rows in
 /// use, so each move is followed by as many appended rows without a move.
 void SlidingCache::make_room(const Tensor& rows) {
-  const int64_t first = std::min(first_, end_), newest = std::max({begin_, first, end_ - limit_});
-  const int64_t kept = first + end_ - newest, needed = saturated_sum(kept, rows.size(1));
+  int64_t needed = saturated_sum(size(), rows.size(1));
   Dims shape = rows.shape();
   shape[1] = std::max(room_ ? room_->rows.size(1) : 0, saturated_product(2, needed));
   std::shared_ptr<Room> moved(new Room{Tensor::empty(shape), needed});
-  auto move = [&](int64_t to, int64_t begin, int64_t end) {
-    if (begin < end)
-      accumulate(0, slice(moved->rows, 1, to, to + end - begin), slice(room_->rows, 1, begin, end));
-  };
-  move(0, 0, first);
-  move(first, newest, end_);
+  if (size() > 0)
+    accumulate(0, slice(moved->rows, 1, 0, size()), slice(room_->rows, 1, begin_, end_));
   room_ = moved;
-  end_ = kept;
+  end_ = size();
   begin_ = 0;
 }
 
 Tensor SlidingCache::append(const Tensor& rows) {
   require(!room_ || room_->rows.size(0) == rows.size(0), "cache: a batch of ", rows.size(0),
           " for a cache of ", room_ ? room_->rows.size(0) : 0);
-  if (limit_ == 0 && first_ == 0) return contiguous(rows);
+  if (limit_ == 0) return contiguous(rows);
   if (!claim(rows.size(1))) make_room(rows);
   accumulate(0, slice(room_->rows, 1, end_, end_ + rows.size(1)), rows);
   end_ += rows.size(1);
   Tensor all = slice(room_->rows, 1, begin_, end_);
-  if (first_ == 0) begin_ = std::max(begin_, end_ - limit_);
+  begin_ = std::max(begin_, end_ - limit_);
   return all;
 }
 

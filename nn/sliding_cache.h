@@ -19,22 +19,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// side on several threads.
 ///
 ///     | forgotten | kept rows | free |   ->   | kept rows | free            |
-///
-/// A cache that also keeps the first rows forgets others only when the buffer is full. Until then
-/// it gives all of them, since first and newest rows could not be dense together.
-///
-///     | first rows | all since | free |   ->   | first rows | kept rows | free |
 class SlidingCache {
  public:
-  /// Keeps at most `limit` rows, beside the `first` ones. Throws when one of these is below 0.
-  explicit SlidingCache(int64_t limit, int64_t first = 0) : limit_(limit), first_(first) {
+  /// Keeps at most `limit` rows. Throws when that is below 0.
+  explicit SlidingCache(int64_t limit) : limit_(limit) {
     require(limit >= 0, "cache: a limit of ", limit, ", expected at least 0");
-    require(first >= 0, "cache: ", first, " first rows, expected at least 0");
   }
 
   /// Appends rows [B, T, …] and returns all kept rows [B, K, …], including these, as a view that is
-  /// valid until the next call. Afterwards at most `limit` of them are kept, or with first rows, at
-  /// most as many again.
+  /// valid until the next call. Afterwards at most `limit` of them are kept.
   Tensor append(const Tensor& rows);
 
   /// The rows kept [B, K, …], valid as those of `append` are; undefined where there are none.
@@ -56,7 +49,7 @@ class SlidingCache {
 
   std::shared_ptr<Room> room_;
   int64_t begin_ = 0, end_ = 0;
-  int64_t limit_, first_;
+  int64_t limit_;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -16,11 +16,11 @@ namespace {
 
 int64_t floor_divide(int64_t a, int64_t b) { return (a < 0 ? a - b + 1 : a) / b; }
 
-/// Returns the keys that the causal rule, the window and the chunks leave to query i of T.
+/// Returns the keys that the causal rule, the window and the chunks leave to query i of T; `far` is
+/// beyond any distance.
 Interval range_of(const Visibility& visibility, int64_t i, int64_t T, int64_t K) {
   const auto& [causal, window, chunk, always] = visibility.sight;
-  int64_t first_position = visibility.first_position;
-  int64_t position = K - T + i, far = first_position + T + K;  // beyond any distance
+  const int64_t from = visibility.first_position, position = K - T + i, far = from + T + K;
   Interval range{0, causal ? position + 1 : K};
   auto narrow = [&](int64_t begin, int64_t end) {
     range = {std::max(range.begin, begin), std::min(range.end, end)};
@@ -29,7 +29,7 @@ Interval range_of(const Visibility& visibility, int64_t i, int64_t T, int64_t K)
     narrow(position - std::min(window->left, far), position + 1 + std::min(window->right, far));
   if (chunk) {
     int64_t size = std::min(chunk->size, far), chunks = std::min(chunk->left_chunks, far / size);
-    int64_t own = floor_divide(first_position + position, size) * size - first_position;
+    int64_t own = floor_divide(from + position, size) * size - from;
     narrow(own - chunks * size, own + size);
   }
   return range;

@@ -68,7 +68,7 @@ MUTANTS = [
            "return !x.shares_storage(*other) || layout.surely_disjoint(other->layout());", "return other != nullptr;",
            ATTENTION),
     Mutant("queries' gradients are sums of strips", "ops/attention/gradients.cpp",
-           "  if (parts_ == Parts::rows) task %= input_.size(1) * input_.size(2);\n", "", ATTENTION),
+           "  if (parts_ == Parts::rows) task %= input_.size(1) * input_.size(2) * input_.size(3);\n", "", ATTENTION),
     Mutant("too short a table of position_queries", "ops/attention_check.cpp",
            '  check_distances("position_queries", a.position_queries, a.visibility.sight.causal, T, K);\n', "", ATTENTION),
     Mutant("too short a table of position_rows", "ops/attention_check.cpp",

@@ -90,6 +90,24 @@ TEST_CASE("first keys beside a window: memory is bounded, and all tokens are tho
   }
 }
 
+TEST_CASE("masks cover the first keys and the newest that a cache keeps") {
+  RandomValues random(16);
+  auto layer = random_layer(
+      Sized{MultiHeadAttentionConfig{.sight = {.window = 3, .always = 2}}, {4, 2}}, random);
+  Tensor x = random.tensor({1, 20, 4});
+  std::unique_ptr<Cache> cache = layer.make_cache();
+  Context context;
+  layer(slice(x, 1, 0, 19), *cache, context);
+  // Keys 0, 1, 17, 18 and 19, of which the second and the fourth are hidden.
+  context.key_padding_mask = std::make_shared<const Mask>(Mask{{1, 5}, {0, 1, 0, 1, 0}});
+  Tensor y = layer(slice(x, 1, 19, 20), *cache, context);
+  Mask whole{{1, 20}, std::vector<uint8_t>(20)};
+  whole.values[1] = whole.values[18] = 1;
+  context.key_padding_mask = std::make_shared<const Mask>(whole);
+  Tensor expected = layer(x, {}, context);
+  CHECK(relative_error(y, Values(slice(expected, 1, 19, 20))) <= exactness);
+}
+
 TEST_CASE("attention in a window costs the same for every token") {
   for (AttentionPosition position :
        {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {

@@ -47,27 +47,6 @@ TEST_CASE("a full cache takes no more memory, however many rows come") {
   CHECK(allocator_counters().bytes_in_use == held);
 }
 
-TEST_CASE("first rows are kept beside the newest, in a buffer of one size") {
-  for (int64_t limit : {0, 1, 4})
-    for (int64_t first : {1, 3}) {
-      CAPTURE(limit);
-      CAPTURE(first);
-      SlidingCache cache(limit, first);
-      int64_t longest = 0;
-      for (int64_t fed = 1; fed < 100; ++fed) {
-        Tensor all = cache.append(rows(fed, 1));
-        const int64_t K = all.size(1), firsts = std::min(first, fed), newest = K - firsts;
-        CHECK(newest >= std::min(limit + (fed > first), fed - firsts));
-        CHECK(same_bits(slice(all, 1, 0, firsts), rows(1, firsts)));
-        CHECK(same_bits(slice(all, 1, firsts, K), rows(fed - newest + 1, newest)));
-        CHECK((K == 1 || all.layout().strides[1] == 1));
-        longest = std::max(longest, K);
-      }
-      CHECK(longest <= 2 * (limit + first + 1));
-    }
-  CHECK(refusal([] { SlidingCache(3, -1); }) == "cache: -1 first rows, expected at least 0");
-}
-
 TEST_CASE("the newest rows can be forgotten") {
   SlidingCache cache(4);
   cache.append(rows(1, 6));

@@ -43,7 +43,12 @@ void describe(LayerRow& row, const Config& config) {
     row.held = std::min(row.held, row.chunk * (chunk->left_chunks + 1) - 1);
     row.sight = unlimited;
   }
-  if (always) row.held = row.sight = unlimited;
+  if (!always) return;
+  row.sight = unlimited;
+  bool is_bounded = false;
+  if constexpr (requires { config.position; })
+    is_bounded = config.position != AttentionPosition::alibi;
+  row.held = is_bounded ? row.held + *always : unlimited;
 }
 void describe(LayerRow& row, const Sized<RelativeMultiHeadAttentionConfig>& config) {
   row.causal = config.sight.causal;
@@ -84,8 +89,7 @@ LayerRow r_block(RecurrentCell cell, int64_t rnn_layers = 1) {
   Sized config{
       RTransformerBlockConfig{.window = 3, .cell = cell, .d_inner = 5, .rnn_layers = rnn_layers},
       {6, 2}};
-  LayerRow result =
-      row(text("r_transformer_block ", cell, " x", rnn_layers), config);
+  LayerRow result = row(text("r_transformer_block ", cell, " x", rnn_layers), config);
   result.takes_masks = result.takes_memory = result.forgets = false;
   return result;
 }
@@ -101,16 +105,15 @@ void add_multi_head_attention(std::vector<LayerRow>& rows) {
                        Sized{Config{.sight = {.causal = false, .window = 2}}, {6, 2}}));
   rows.push_back(mixer("mha two-way window [3, 1]",
                        Sized{Config{.sight = {.causal = false, .window = Window{3, 1}}}, {6, 2}}));
-  for (auto position :
-       {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi})
+  for (auto position : {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi})
     for (bool causal : {true, false}) {
-      const Sight sight{.causal = causal, .window = 2, .always = 2};
+      const Sight sight{.causal = causal, .window = 3, .always = 2};
       rows.push_back(mixer(text("mha window, first keys, ", position, causal ? "" : ", two-way"),
                            Sized{Config{.sight = sight, .position = position}, {12, 3}}));
     }
-  rows.push_back(mixer(
-      "mha chunks, first keys, two-way",
-      Sized{Config{.sight = {.causal = false, .chunk = Chunk{3, 0}, .always = 2}}, {6, 2}}));
+  rows.push_back(
+      mixer("mha chunks, first keys, two-way",
+            Sized{Config{.sight = {.causal = false, .chunk = Chunk{3, 0}, .always = 2}}, {6, 2}}));
   for (bool causal : {true, false}) {
     Sized config{Config{.sight = {.causal = causal, .chunk = Chunk{3, 1}}}, {12, 3}};
     for (auto position :
@@ -237,16 +240,13 @@ void add_aft(std::vector<LayerRow>& rows) {
         mixer("aft simple" + way,
               Sized{Config{.form = AftForm::simple, .causal = causal, .bias = causal}, {3}}));
     for (int64_t window : {1, 3, 19}) {
-      Sized config{Config{.form = AftForm::conv,
-                          .window = window,
-                          .causal = causal,
-                          .bias = window != 3},
-                   {6, 2}};
+      Sized config{
+          Config{.form = AftForm::conv, .window = window, .causal = causal, .bias = window != 3},
+          {6, 2}};
       rows.push_back(mixer("aft conv " + std::to_string(window) + way, config));
     }
   }
-  rows.push_back(mixer("aft conv even",
-                       Sized{Config{.form = AftForm::conv, .window = 2}, {4, 4}}));
+  rows.push_back(mixer("aft conv even", Sized{Config{.form = AftForm::conv, .window = 2}, {4, 4}}));
 }
 
 void add_blocks(std::vector<LayerRow>& rows) {
@@ -258,16 +258,12 @@ void add_blocks(std::vector<LayerRow>& rows) {
       {4, 2}};
   rows.push_back(block("block xl", xl, {.d_inner = 7}));
   rows.push_back(block("block xl norm last", xl, {.d_inner = 7, .norm_first = false}));
-  rows.push_back(
-      block("block aft gelu", aft, {.d_inner = 5, .activation = Activation::gelu}));
-  rows.push_back(
-      block("block local_rnn gelu_tanh",
-            gru, {.d_inner = 3, .activation = Activation::gelu_tanh, .norm_eps = 0.1}));
-  rows.push_back(
-      block("block local_rnn norm last",
-            gru, {.d_inner = 5, .norm_first = false, .activation = Activation::gelu}));
-  rows.push_back(
-      block("block alibi", alibi, {.d_inner = 3, .activation = Activation::gelu}));
+  rows.push_back(block("block aft gelu", aft, {.d_inner = 5, .activation = Activation::gelu}));
+  rows.push_back(block("block local_rnn gelu_tanh", gru,
+                       {.d_inner = 3, .activation = Activation::gelu_tanh, .norm_eps = 0.1}));
+  rows.push_back(block("block local_rnn norm last", gru,
+                       {.d_inner = 5, .norm_first = false, .activation = Activation::gelu}));
+  rows.push_back(block("block alibi", alibi, {.d_inner = 3, .activation = Activation::gelu}));
   for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     rows.push_back(r_block(cell));
   rows.push_back(r_block(RecurrentCell::gru, 2));

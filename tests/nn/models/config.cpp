@@ -322,11 +322,11 @@ void check_too_large(const Config& good, int sizes) {
 
 TEST_CASE("every size in every config has a greatest value") {
   Sized mixer{MultiHeadAttentionConfig{}, {4, 2}};
-  check_too_large(mixer, 3);
+  check_too_large(mixer, 4);
   check_too_large(Sized{RelativeMultiHeadAttentionConfig{}, {4, 2}}, 3);
   check_too_large(Sized{RelativeGlobalAttentionConfig{.max_seq = 3}, {4, 2}}, 3);
   check_too_large(Sized{ShawAttentionConfig{.max_distance = 3}, {4, 2}}, 3);
-  check_too_large(Sized{TransformerXLAttentionConfig{}, {4, 2}}, 6);
+  check_too_large(Sized{TransformerXLAttentionConfig{}, {4, 2}}, 7);
   check_too_large(Sized{AftConfig{.form = AftForm::simple}, {4}}, 5);
   check_too_large(Sized{LocalRnnConfig{.window = 3}, {4}}, 2);
   check_too_large(Sized{TransformerBlockConfig{.mixer = mixer, .d_inner = 3}, mixer}, 1);

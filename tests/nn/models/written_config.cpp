@@ -90,7 +90,7 @@ TEST_CASE("a config for people has every field") {
         R"({"d_model":4,"window":2,"cell":"rnn"})");
   CHECK(
       all("transformer_xl_attention", "{}") ==
-      R"({"d_model":0,"n_head":0,"d_head":null,"clamp_len":null,"window":null,"chunk":null,"causal":true,)"
+      R"({"d_model":0,"n_head":0,"d_head":null,"clamp_len":null,"window":null,"chunk":null,"always":null,"causal":true,)"
       R"("content_bias":true,"position_bias":true,"projection_bias":false,)"
       R"("positions":"sinusoid","max_positions":null})");
   CHECK(all("transformer_block", R"({"mixer": {"type": "transformer_xl_attention"}})")
