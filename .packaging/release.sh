@@ -138,7 +138,7 @@ keep 1 '*.dsc' "$parts"/debian/shiftgrad_"$version"-*.dsc
 keep 3 'sources of the packages' "$parts"/debian/shiftgrad_"$version"[.-]*.tar.*
 export BUILD="$parts/book"
 run examples/book/build.sh
-cp -r "$BUILD"/*.html "$BUILD"/*.css "$BUILD"/*.js "$BUILD/fonts" "$parts/pages/book"
+cp -r "$BUILD"/*.html "$BUILD"/*.css "$BUILD"/*.js "$BUILD"/*.wasm "$BUILD/fonts" "$parts/pages/book"
 (cd "$parts/pages" && python3 -m zipfile -c "$folder/shiftgrad-book-$version.zip" book)
 vectors=shiftgrad-vectors-$(cat tests/vectors/VERSION)
 git -C tests/vectors archive --format=tar --prefix="$vectors/" HEAD | gzip -n > "$folder/$vectors.tar.gz"

@@ -6,8 +6,10 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const zlib = require('node:zlib');
 const { read_chapter } = require('./chapter.js');
 const { duet } = require('./duet.js');
+const { first_takes } = require('./first_takes.js');
 const { typefaces } = require('./equations.js');
 const { moved_pages } = require('./moved.js');
 const { contents: listed } = require('./numbers.js');
@@ -47,22 +49,33 @@ function copy_katex() {
     fs.copyFileSync(path.join(katex, 'fonts', file), path.join(folder, 'fonts', file));
 }
 
-/// A worker of a page from a disk cannot load a file. The page hands it this text instead.
+/// The script around the library, as a text that the page hands to workers, and the library itself: over http the file
+/// study.wasm, and in a script for a page from a disk, which may not read a file.
 function copy_library() {
-  const source = fs.readFileSync(study, 'utf8');
-  write('study.js', `globalThis.shiftgrad_source = ${JSON.stringify(source)};\n`);
+  const whole = fs.readFileSync(study, 'utf8'), inside = /(data:application\/octet-stream;base64,)([A-Za-z0-9+/=]+)/;
+  const [, , base64] = inside.exec(whole);
+  write('study.js', `globalThis.shiftgrad_source = ${JSON.stringify(whole.replace(inside, '$1'))};\n`);
+  write('study_wasm.js', `globalThis.shiftgrad_wasm = "${base64}";\n`);
+  write('study.wasm', Buffer.from(base64, 'base64'));
+}
+
+/// What a reader loads before a model of chorales writes, over http and compressed, in megabytes.
+function megabytes_of_models() {
+  const sizes = ['study.js', 'study.wasm', 'weights.js'].map((name) => zlib.gzipSync(fs.readFileSync(path.join(folder, name))).length);
+  return (sizes.reduce((a, b) => a + b) / 1e6).toFixed(1);
 }
 
 async function make() {
   for (const [name, html] of moved_pages()) write(name, html);
-  const chapters = read_chapters();
+  copy_library();
+  write('weights.js', weights_script());
+  const takes = await first_takes(study, megabytes_of_models());
+  const chapters = read_chapters().map((chapter) => ({ ...chapter, html: takes.into_player(chapter.html) }));
   for (const chapter of chapters)
     write(`${chapter.name}.html`, page(chapter, chapters, modules_in));
   const reference = fs.existsSync(path.join(folder, 'reference/index.html'));
-  write('index.html', page(contents(chapters, await duet(study), reference), chapters, modules_in));
+  write('index.html', page(contents(chapters, await duet(takes), reference), chapters, modules_in));
   copy_katex();
-  copy_library();
-  write('weights.js', weights_script());
   if (process.env.BOOK_URL) write('card.png', card());
 }
 

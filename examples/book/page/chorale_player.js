@@ -1,11 +1,13 @@
 // <chorale-player>: a chorale that a relative model and an absolute one write on after the same beginning, or under a
-// melody that the reader clicks in. It sounds, and shows what the choice of each note attended to.
+// melody that the reader clicks in. It sounds, and shows what the choice of each note attended to. It begins with what
+// the relative model writes first, which is in the page already (make/first_takes.js).
 
 import { beginnings } from 'book/chorale_beginnings.js';
 import { bar, begin, character_of, name_of, notes_of, pitch_of, quarter, steps_of, voices } from 'book/chorale_notation.js';
 import { can_play, ChoraleSound } from 'book/chorale_sound.js';
 import { attempt, choices, choose, part } from 'book/elements.js';
-import { ask_model } from 'book/trained_models.js';
+import { kept } from 'book/library.js';
+import { ask_model, is_open, open_model } from 'book/trained_models.js';
 import { models } from 'book/two_models.js';
 import 'book/piano_roll.js';
 
@@ -31,6 +33,7 @@ customElements.define('chorale-player', class extends HTMLElement {
   #forced = [];      // what this model had to write, as the request has it
   #chosen = null;
   #attended = null;  // the answer about the chosen token
+  #first = null;     // has the model write what came with the page, which then tells what it attended to
   #sound = new ChoraleSound();
   #place = 0;        // where playing goes on, in 16ths
   #frame = 0;
@@ -76,6 +79,7 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.#roll.addEventListener('cell', ({ detail }) => this.#set_note(detail));
     this.#say_temperature();
     this.#begin();
+    this.#show_first_take();
   }
 
   disconnectedCallback() { this.#pause(); }
@@ -98,11 +102,42 @@ customElements.define('chorale-player', class extends HTMLElement {
     const name = part(this, 'beginning').value;
     this.#text = beginnings[name] ?? '';
     this.#given = this.#text.length;
-    this.#model = this.#chosen = this.#attended = null;
+    this.#model = this.#chosen = this.#attended = this.#first = null;
     this.#place = 0;
     this.#say(name === own ? 'Click a melody in, a note for each quarter. The models then write the other voices, and write on.'
       : `${name}: Bach’s first ${steps_of(this.#text) / quarter} quarters. Who continues?`);
     this.#draw();
+  }
+
+  /// Shows what a model wrote when the page was made.
+  #show_first_take() {
+    const text = this.getAttribute('relative');
+    if (text === null) return;
+    const request = this.#request();
+    this.#first = kept(() => ask_model(models.relative, request));
+    this.#text = text;
+    this.#model = 'relative';
+    this.#say_first_take();
+    this.#draw();
+  }
+
+  #say_first_take() {
+    this.#say('Bach’s first two bars, and six that the relative model wrote when this page was made. Play them, or have a model write others.');
+  }
+
+  /// Loads the models while a reader listens; who asks them is told if that fails.
+  #load() {
+    for (const model of Object.values(models)) open_model(model).catch(() => {});
+  }
+
+  /// Loads a model that a reader waits for.
+  async #open(name) {
+    if (!is_open(models[name])) this.#say(`Loading the library and both models: ${this.getAttribute('megabytes')} MB, once.`);
+    this.#load();
+    await open_model(models[name]).catch((error) => {
+      this.#say('');
+      throw error;
+    });
   }
 
   /// The pitch of each quarter that the reader has clicked in, or null.
@@ -131,6 +166,8 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.#pause();
     const asked = ++this.#asked, request = this.#request();
     if (part(this, 'beginning').value === own && !request.given.length) throw new Error('Click at least one note of a melody in.');
+    await this.#open(name);
+    if (asked !== this.#asked) return;
     this.#say(`The ${name} model writes …`);
     const { text } = await ask_model(models[name], request);
     if (asked !== this.#asked) return;
@@ -138,6 +175,7 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.#text = before + (ended ? text.slice(0, -begin.length) : text);
     this.#given = before.length;
     this.#model = name;
+    this.#first = null;
     this.#forced = request.given;
     this.#chosen = this.#attended = null;
     this.#place = 0;
@@ -156,6 +194,14 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.#draw();
     const asked = ++this.#asked;
     if (!this.#was_chosen(token)) return;
+    if (this.#first) {
+      await this.#open(this.#model);
+      if (asked !== this.#asked) return;
+      this.#say('The relative model writes it again, to tell what each choice attended to …');
+      await this.#first();
+      if (asked !== this.#asked) return;
+      this.#say_first_take();
+    }
     const { layers } = await ask_model(models[this.#model], { do: 'attended', token: token - this.#given });
     if (asked !== this.#asked) return;
     this.#attended = layers;
@@ -199,6 +245,7 @@ customElements.define('chorale-player', class extends HTMLElement {
 
   #play_or_pause() {
     if (this.#frame) return this.#pause();
+    this.#load();
     const steps = steps_of(this.#text), seconds = 60 / 72 / quarter;  // 72 quarters a minute
     if (this.#place >= steps) this.#place = 0;
     this.#sound.play(notes_of(this.#text), this.#place, seconds);

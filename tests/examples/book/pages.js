@@ -15,6 +15,7 @@ const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
 const { check_addresses } = require('./addresses.js');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
+const { check_downloads } = require('./downloads.js');
 const { moved } = require('../../../examples/book/make/moved.js');
 const { check_words } = require('./words.js');
 const { most_wait, settled } = require('./waiting.js');
@@ -33,7 +34,7 @@ function offend(where, what) {
 function check_size() {
   const fonts = fs.existsSync(path.join(book, 'fonts')) ? fs.readdirSync(path.join(book, 'fonts')) : [];
   const files = fs.readdirSync(book).concat(fonts.map((name) => `fonts/${name}`))
-    .filter((name) => /^([^/]*\.(html|css|js)|fonts\/.*)$/.test(name));
+    .filter((name) => /^([^/]*\.(html|css|js)|fonts\/.*)$/.test(name));  // from a disk; over http less
   const sizes = files.map((name) => zlib.gzipSync(fs.readFileSync(path.join(book, name))).length);
   const sum = sizes.reduce((a, b) => a + b, 0);
   console.log(`the book: ${files.length} files, ${(sum / 1e6).toFixed(2)} MB compressed`);
@@ -155,6 +156,7 @@ async function main() {
   if (pages.length === 0) offend(book, 'no pages');
   if (pages.length) await check_scheme(browser, pages[0]);
   await check_moved(browser);
+  if (pages.includes('index.html')) await check_downloads(browser, book, (what) => offend('over http', what));
   const trains = (name) => fs.readFileSync(path.join(book, name), 'utf8').includes('<train-it');
   const together = pages.filter((name) => !trains(name));
   const reader = async () => {
