@@ -1,8 +1,10 @@
 // Each figure has an address that brings it back: its controls are changed, its link is copied by the keyboard and
-// opened on a page of its own, and both show the same. Saved as a picture, it has its caption below.
+// opened on a page of its own, and both show the same. Its picture shows what the page shows.
 
 const fs = require('node:fs');
 const { settled, until } = require('./waiting.js');
+
+const most_different = 0.02;  // of a picture's squares, where edges are drawn otherwise
 
 /// In the page: gives a control another value, one step away, as a reader does.
 function change(control) {
@@ -32,32 +34,76 @@ async function use(page, figure, name, says) {
   await figure.locator('.figure-tools [role=status]', { hasText: says }).waitFor();
 }
 
-/// The share of a picture's pixels that differ from its first one, in all rows and in those of the caption.
-const ink_of = (page, png, height) => page.evaluate(async ({ png, height }) => {
-  const image = Object.assign(new Image(), { src: `data:image/png;base64,${png}` });
-  await image.decode();
-  const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
-  const context = canvas.getContext('2d');
-  context.drawImage(image, 0, 0);
-  const ink = (top) => {
-    const pixels = new Uint32Array(context.getImageData(0, top, image.width, image.height - top).data.buffer);
-    return pixels.filter((pixel) => pixel !== pixels[0]).length / pixels.length;
-  };
-  return { width: image.width, all: ink(0), caption: ink(Math.max(0, image.height - height)) };
-}, { png, height });
+/// In the page: how far two pictures are apart. Each is cut into squares of some pixels, and what counts is the share of
+/// squares, of those with anything in either, whose mean colour differs by more than a shade: letters at other places
+/// do, and those that are drawn a little thicker do not.
+async function compare(pictures) {
+  const side = 16, shade = 24;
+  const images = await Promise.all(pictures.map(async (png) => {
+    const image = Object.assign(new Image(), { src: `data:image/png;base64,${png}` });
+    await image.decode();
+    return image;
+  }));
+  const [columns, rows] = ['width', 'height'].map((of) => Math.floor(Math.min(...images.map((image) => image[of])) / side));
+  const [a, b] = images.map((image) => {
+    const context = Object.assign(document.createElement('canvas'), { width: columns * side, height: rows * side }).getContext('2d');
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, columns * side, rows * side), means = new Float64Array(columns * rows * 3);
+    for (let n = 0; n < data.length; ++n) {
+      const pixel = n >> 2, x = Math.floor(pixel % (columns * side) / side), y = Math.floor(pixel / (columns * side * side));
+      if (n % 4 < 3) means[3 * (y * columns + x) + n % 4] += data[n] / side ** 2;
+    }
+    return means;
+  });
+  const apart = (x, y, n, m) => Math.max(...[0, 1, 2].map((channel) => Math.abs(x[3 * n + channel] - y[3 * m + channel])));
+  let inked = 0, different = 0;
+  for (let n = 0; n < columns * rows; ++n) {
+    if (Math.max(apart(a, a, n, 0), apart(b, b, n, 0)) < shade / 4) continue;
+    ++inked;
+    different += apart(a, b, n, n) > shade;
+  }
+  return { sizes: images.map((image) => [image.width, image.height]), inked, share: different / inked };
+}
 
+/// In the page: takes away what the picture leaves out, and what is there for a page that moves. Returns the figure's box,
+/// which begins with a whole pixel.
+async function strip(figure) {
+  const { left_out } = await import('book/figure_picture.js');
+  const style = document.head.appendChild(document.createElement('style')), id = CSS.escape(figure.id);
+  style.id = 'as-in-a-picture';
+  style.textContent = `#${id} :is(${left_out}) { display: none !important; }
+    main #${id} { border-radius: 0; }
+    main #${id} > * { min-height: 0 !important; }
+    .book #${id} :is(.wide, table) { overflow: visible; background: none; }
+    chorale-duet :is(.written, .off-beat) { visibility: visible !important; width: revert-layer !important; }
+    chorale-duet .so-far { display: none !important; }
+    chorale-duet .whole { display: inline !important; }`;
+  const [left, top] = [figure.getBoundingClientRect().x + scrollX, figure.getBoundingClientRect().y + scrollY];
+  const [x, y] = [left, top].map(Math.floor);
+  style.textContent += `main #${id} { position: relative; left: ${x - left}px; top: ${y - top}px; }`;
+  const { width, height } = figure.getBoundingClientRect();
+  return { x, y, width, height };
+}
+
+/// The figure as one sees it, without its controls, as sharp as its picture.
+async function seen(page, figure) {
+  const clip = await figure.evaluate(strip);
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip: { ...clip, scale: 2 } });
+  await session.detach();
+  await page.evaluate(() => document.getElementById('as-in-a-picture').remove());
+  return data;
+}
+
+/// A picture shows what the page shows, its text included, and no more.
 async function check_picture(page, figure, offend) {
   const download = page.waitForEvent('download');
   await use(page, figure, 'save-picture', 'Saved.');
-  const file = await (await download).path();
-  const { width, caption } = await figure.evaluate((one) => ({
-    width: one.offsetWidth,
-    caption: one.getBoundingClientRect().bottom - one.querySelector('figcaption').getBoundingClientRect().top,
-  }));
-  const ink = await ink_of(page, fs.readFileSync(file, 'base64'), 2 * caption);
-  if (ink.width < 2 * width) offend(`the picture is ${ink.width} pixels wide, expected ${2 * width}`);
-  if (!(Math.min(ink.all, ink.caption) > 0.01))
-    offend(`the picture has ${ink.all} of ink, and ${ink.caption} in its caption`);
+  const saved = fs.readFileSync(await (await download).path(), 'base64');
+  const { sizes: [[width, height], [seen_width, seen_height]], inked, share } = await page.evaluate(compare, [saved, await seen(page, figure)]);
+  if (Math.abs(width - seen_width) > 2 || Math.abs(height - seen_height) > 4)
+    offend(`the picture has ${width} times ${height} pixels, expected ${seen_width} times ${seen_height}`);
+  if (inked < 50 || share > most_different) offend(`the picture differs in ${(100 * share).toFixed(1)} % of ${inked} squares from what the page shows`);
 }
 
 async function check_link(page, open, figure, offend) {
@@ -118,4 +164,4 @@ async function opened_again(page, figure) {
   return other;
 }
 
-module.exports = { check_addresses, opened_again };
+module.exports = { check_addresses, check_picture, opened_again };
