@@ -5,7 +5,7 @@
 # BOOK_URL=ADDRESS says where the book will stand, for the cards that other sites make of links to it.
 #
 #     apt-get install emscripten nodejs katex node-markdown-it node-highlight.js \
-#         fonts-paratype fonttools python3-brotli chromium
+#         fonts-paratype fonttools python3-brotli chromium esbuild
 #     examples/book/build.sh
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,10 +14,20 @@ mkdir -p "$BUILD"
 [ -n "${STUDY-}" ] || "$here/wasm.sh"
 NODE_PATH=${NODE_PATH-/usr/share/nodejs} node "$here/make/book.js" "$BUILD" "${STUDY:-$BUILD/wasm/examples/book/study.js}"
 drawn=$here/../apps/draw
-"$drawn/components.sh" "$here"/page/*.js "$drawn"/page/*.js > "$BUILD/components.js"
+# Modules are as short as esbuild makes them, or as they are.
+rm -rf "$BUILD/modules"
+mkdir "$BUILD/modules"
+for module in "$here"/page/*.js "$drawn"/page/*.js; do
+  if command -v esbuild > /dev/null; then
+    esbuild --minify --charset=utf8 --log-level=warning < "$module"
+  else
+    cat "$module"
+  fi > "$BUILD/modules/$(basename "$module")"
+done
+{ cat "$here/make/old_browsers.js"; "$drawn/components.sh" "$BUILD"/modules/*.js; } > "$BUILD/components.js"
 "$here/make/typefaces.sh" "$BUILD/fonts"
-(cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css beats.css models.css chorales.css "$drawn/drawn.css") \
-  > "$BUILD/book.css"
+(cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css beats.css models.css chorales.css "$drawn/drawn.css") |
+  awk -f "$drawn/plain_colors.awk" > "$BUILD/book.css"
 node "$here/make/looks.js" "$BUILD"
 if browser=${CHROMIUM-$(command -v chromium)} && [ -n "$browser" ]; then
   node "$here/make/first_states.js" "$BUILD" "$browser"

@@ -21,7 +21,7 @@ literal() {
   echo '#include "examples/apps/draw/embedded.h"'
   echo 'namespace apps {'
   "$here/components.sh" "$@" | literal report_script
-  literal report_style < "$here/page/book.css"
+  awk -f "$here/plain_colors.awk" "$here/page/book.css" | literal report_style
   literal drawing_style < "$here/drawn.css"
   echo '}  // namespace apps'
 } > "$output"

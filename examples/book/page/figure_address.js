@@ -8,7 +8,8 @@
 let restoring = false;
 let observer = null;  // of a figure whose controls are not all there yet
 
-const shows = (control) => control.type === 'hidden' || control.checkVisibility();
+const shows = (control) => control.type === 'hidden' ||
+  (control.checkVisibility?.() ?? control.getClientRects().length > 0);  // of before 2024
 const controls_of = (figure) => [...figure.querySelectorAll(':is(input, select, textarea)[name]')].filter(shows);
 
 const value_of = (control) => control.type === 'checkbox' ? String(Number(control.checked)) : control.value;

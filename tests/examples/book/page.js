@@ -434,4 +434,4 @@ async function check_page({ page, name, book, pictures, offend }) {
   if (is_of_book) await check_print(page, offend);
 }
 
-module.exports = { check_page, check_width, narrow, take_picture, wide };
+module.exports = { check_contrast, check_page, check_width, narrow, take_picture, wide };

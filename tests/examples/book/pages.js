@@ -16,6 +16,7 @@ const { check_addresses } = require('./addresses.js');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
 const { check_downloads } = require('./downloads.js');
+const { check_old_browsers } = require('./old_browsers.js');
 const { moved } = require('../../../examples/book/make/moved.js');
 const { check_words } = require('./words.js');
 const { most_wait, settled } = require('./waiting.js');
@@ -157,6 +158,7 @@ async function main() {
   if (pages.length) await check_scheme(browser, pages[0]);
   await check_moved(browser);
   if (pages.includes('index.html')) await check_downloads(browser, book, (what) => offend('over http', what));
+  if (pages.includes('shift.html')) await check_old_browsers(browser, book, (what) => offend('in an old browser', what));
   const trains = (name) => fs.readFileSync(path.join(book, name), 'utf8').includes('<train-it');
   const together = pages.filter((name) => !trains(name));
   const reader = async () => {
