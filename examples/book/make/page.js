@@ -95,7 +95,7 @@ computes, plays or checks an answer.</p></noscript>\n`;
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
-  const frame = is_chapter ? ['color_scheme.js', 'on_page.js'] : ['color_scheme.js'];
+  const frame = ['color_scheme.js', 'number_inputs.js', ...is_chapter ? ['on_page.js'] : []];
   const imports = [...frame, ...modules_in(chapter.html), 'figure_tools.js'].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">

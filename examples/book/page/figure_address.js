@@ -19,13 +19,14 @@ function put(control, value) {
   else control.value = value;
 }
 
-/// Gives a control a value, as a reader does. Returns whether it takes it: a select may lack the option so far.
+/// Gives a control a value, as a reader does. Returns whether it takes it: a select may lack the option so far, and a
+/// number may be too large so far.
 function take(control, value) {
   const before = value_of(control);
   if (value === before) return true;
   if (control.maxLength >= 0 && value.length > control.maxLength) return false;
   put(control, value);
-  if (value_of(control) !== value) {
+  if (value_of(control) !== value || !control.validity.valid) {
     put(control, before);
     return false;
   }

@@ -49,12 +49,13 @@ class TermsFigure extends HTMLElement {
     this.#input('m').max = Math.max(letters.length - 1, 0);
     const M = Number(this.#input('m').value), T = letters.length - M;
     this.querySelector('output[name=m]').textContent = M;
-    if (letters.length === 0) return;
+    const map = this.querySelector('drawn-figure');
+    map.hidden = letters.length === 0;
     const on = Object.fromEntries(Object.keys(terms).map((name) => [name, this.#input(name).checked]));
     await attempt(this, async () => {
+      if (letters.length === 0) throw new Error('Type one letter or more.');
       const values = await attention(letters, M, on);
       if (asked !== this.#asked) return;
-      const map = this.querySelector('drawn-figure');
       map.describe = (i, j, p) => `“${letters[M + i]}” at ${M + i} attends to “${letters[j]}” at ${j}, ` +
         `distance ${M + i - j}: ${p === null ? 'hidden' : p.toFixed(3)}`;
       await map.show({ map: {

@@ -84,8 +84,14 @@ customElements.define('whole-model', class extends HTMLElement {
   #look() {
     const all = [...part(this, 'text').value], letters = all.filter((letter) => this.#model.knows(letter)).join('');
     this.#say_unknown(new Set(all.filter((letter) => !this.#model.knows(letter))));
-    if (letters.length < 2) return;
-    attempt(this, () => this.#model.look(letters));
+    const shows = letters.length >= 2;
+    for (const name of ['.status', '.model-rows', '.field-value']) this.querySelector(name).hidden = !shows;
+    if (!shows) this.querySelector('.model-next').hidden = true;
+    part(this, 'learn').disabled = !shows;
+    attempt(this, () => {
+      if (!shows) throw new Error('Type two letters or more that the model has: one to read and one to predict.');
+      return this.#model.look(letters);
+    });
   }
 
   #say_unknown(letters) {

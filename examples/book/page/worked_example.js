@@ -75,6 +75,9 @@ class WorkedExample extends HTMLElement {
       formula.removeAttribute('role');
       this.#draw(answer.tables);
     } catch (error) {
+      if (asked !== this.#newest) return;
+      for (const name of ['pair', 'products', 'steps']) this.querySelector(`.example-${name}`).replaceChildren();
+      this.#tables = [];
       formula.textContent = error.message;
       formula.setAttribute('role', 'alert');
     }
@@ -179,6 +182,8 @@ class WorkedExample extends HTMLElement {
   }
 
   #mark() {
+    const [i, j] = ['i', 'j'].map((name) => `${name}=${this.#input(name).value}`), pairs = this.#tables.find(is_of_pairs);
+    if (pairs && !(pairs.rows.includes(i) && pairs.columns.includes(j))) return;  // until its tables are there
     const labels = this.#labels();
     const belongs = (label) => labels.has(label) || label.startsWith('d=');
     for (const cell of this.querySelectorAll('td[data-row]'))

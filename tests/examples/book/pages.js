@@ -17,6 +17,7 @@ const { check_page, check_width, narrow, take_picture, wide } = require('./page.
 const { check_controls } = require('./controls.js');
 const { check_downloads } = require('./downloads.js');
 const { check_old_browsers } = require('./old_browsers.js');
+const { check_odd_input } = require('./odd_input.js');
 const { moved } = require('../../../examples/book/make/moved.js');
 const { check_words } = require('./words.js');
 const { most_wait, settled } = require('./waiting.js');
@@ -134,6 +135,7 @@ async function read(browser, name) {
   const page = await open(browser, name);
   await check_page({ page, name, book, pictures, offend: say });
   if (fs.existsSync(path.join(book, 'glossary.html'))) await check_words(page, name, book, say);
+  await check_odd_input(page, say);
   const is_changed = await check_controls(page, say);
   if (is_changed) await page.close();
   const fresh = is_changed ? await open(browser, name) : page;

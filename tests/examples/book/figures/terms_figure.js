@@ -48,10 +48,14 @@ module.exports = async (page, root) => {
   await figure.slide('m', 5);
   await answered(page);
   assert.deepEqual(await map(figure), all.slice(5));
-  for (const [short, rows] of [['aé', 1], ['', 1], ['the cat', 7]]) {
+  const map_shows = () => root.locator('drawn-figure').isVisible();
+  await figure.input('text').fill('');
+  assert.equal(await root.locator('[role=alert]').textContent(), 'Type one letter or more.');
+  assert.ok(!await map_shows(), 'a map of no letters');
+  for (const [short, rows] of [['aé', 2], ['the cat', 7]]) {
     await figure.input('text').fill(short);
     await answered(page);
     assert.equal((await map(figure)).length, rows, `“${short}”`);
-    assert.ok(await root.locator('[role=alert]').isHidden());
+    assert.ok(await root.locator('[role=alert]').isHidden() && await map_shows());
   }
 };

@@ -76,8 +76,19 @@ module.exports = async (page, figure, offend) => {
     if (step !== rows[2][1].replace(/[()]/g, '')) offend(`the step ${name} says ${step}, expected ${rows[2][1]}`);
   }
   if (await figure.locator('.of-pair').count() < 3) offend('the rows of the pair are not marked');
+  // Ninety-nine tokens are as many as there may be, and nothing is what was there before.
+  const rows = async () => (await table(figure, 'y')).length;
   await type(page, figure, 'T', 99);
-  if (await figure.locator('[role=alert]').count() !== 1) offend('no alert for 99 tokens');
+  if (await rows() !== 8 || await figure.locator('[name=T]').inputValue() !== '8') offend(`99 tokens are ${await rows()}`);
+  await figure.locator('[name=T]').press('Control+A');
+  await figure.locator('[name=T]').press('Backspace');
+  await figure.locator('[name=T]').press('Tab');
+  await answered(page);
+  if (await rows() !== 8 || await figure.locator('[name=T]').inputValue() !== '8') offend(`no number of tokens is ${await rows()}`);
+  await type(page, figure, 'i', 70);
+  if (await figure.locator('[name=i]').inputValue() !== '7') offend(`query 70 is ${await figure.locator('[name=i]').inputValue()}`);
+  if (!(await figure.locator('.example-pair').textContent()).startsWith('Query 7 ')) offend('it does not tell of the last query');
   await type(page, figure, 'T', 3);
-  if (await figure.locator('[role=alert]').count() !== 0) offend('an alert stays');
+  if (await rows() !== 3 || await figure.locator('[name=i]').inputValue() !== '2') offend('a query stays that is not there');
+  if (await figure.locator('[role=alert]').count() !== 0) offend('an alert is there');
 };
