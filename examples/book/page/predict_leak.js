@@ -14,7 +14,6 @@ const sides = ['A', 'B'];
 
 customElements.define('predict-leak', class extends PredictThenSee {
   #runs = [];   // of A and B
-  #turns = 0;   // the mistake changes sides
 
   question = 'The same model is trained twice, from the same start. In one of the trainings it can read the future, ' +
     'which it should predict. Train both, then say which one leaks.';
@@ -45,7 +44,7 @@ customElements.define('predict-leak', class extends PredictThenSee {
     this.#close();
     this.predict('');
     const form = this.getAttribute('form'), wrong = this.getAttribute('mistake');
-    const of_sides = ++this.#turns % 2 ? [wrong, right] : [right, wrong];
+    const of_sides = Math.random() < 0.5 ? [wrong, right] : [right, wrong];
     const text = texts['Words said twice'];
     const runs = of_sides.map((mistake) => new TrainingRun(mistake, begin_exhibit({ form, mistake }, text)));
     this.#runs = runs;
@@ -58,6 +57,7 @@ customElements.define('predict-leak', class extends PredictThenSee {
     } finally {
       part(this, 'train').disabled = false;
       this.show_ready();
+      this.draw(this.prediction);
     }
   }
 
@@ -73,7 +73,7 @@ customElements.define('predict-leak', class extends PredictThenSee {
   draw(prediction) {
     for (const side of sides) {
       part(this, side).setAttribute('aria-pressed', String(side === prediction));
-      part(this, side).disabled = this.is_answered;
+      part(this, side).disabled = this.is_answered || !this.#is_trained;
     }
   }
 
