@@ -2,6 +2,7 @@
 //
 //     value     the right number, rounded to `digits` digits after the point (0 where not given)
 //     hint      a sentence that helps
+//     slips     numbers that one gets by a usual mistake, each with the sentence that tells it
 //     start     requests that the reader is given to change, as study.h lists them
 //     controls  what the reader changes in them: {label, path, options}. A path leads from the list of requests to a
 //               value; options are the values to choose from by name, where null takes the value away. Without
@@ -22,8 +23,8 @@ const entries = JSON.parse(fs.readFileSync(file, 'utf8'));
 function attributes(name) {
   const entry = entries[name];
   if (!entry) throw new Error(`exercise ${name}: answers.json has none of this name`);
-  const { value, digits = 0, hint, start, controls } = entry;
-  return `exercise="${escape(JSON.stringify({ value, digits, hint, start, controls }))}"`;
+  const { value, digits = 0, hint, slips, start, controls, answer } = entry;
+  return `exercise="${escape(JSON.stringify({ value, digits, hint, slips, start, controls, answer }))}"`;
 }
 
 /// Adds to each exercise in the HTML what it has to know.

@@ -8,9 +8,15 @@ const url = process.env.BOOK_URL;
 
 const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attributes}>${escape(chapter.title)}</a>`;
 
+/// The exercises of a chapter, as an attribute (page/finished_exercises.js).
+function exercises({ html }) {
+  const names = [...html.matchAll(/<exercise-check name="([^"]*)"/g)].map(([, name]) => name);
+  return names.length ? ` data-exercises="${names.join(' ')}"` : '';
+}
+
 /// All chapters, in order. The one that is open is marked.
 function list(chapters, here) {
-  const row = (chapter) => `<li value="${parseInt(chapter.order)}"${chapter.beside ? ' class="beside-chapter"' : ''}>`;
+  const row = (chapter) => `<li value="${parseInt(chapter.order)}"${exercises(chapter)}${chapter.beside ? ' class="beside-chapter"' : ''}>`;
   const rows = chapters.map((chapter) =>
     `${row(chapter)}${link(chapter, chapter === here ? ' aria-current="page"' : '')}</li>`);
   return `<ol>\n${rows.join('\n')}\n</ol>`;
@@ -66,7 +72,7 @@ attention. The chapters between can wait.</p>`;
 /// The page of contents, as a chapter. It opens with a figure.
 function contents(chapters, opening, reference) {
   const rows = chapters.map((chapter) =>
-    `<li value="${parseInt(chapter.order)}">${chapter.order} ${link(chapter)}${escape(chapter.summary)}</li>`);
+    `<li value="${parseInt(chapter.order)}"${exercises(chapter)}>${chapter.order} ${link(chapter)}${escape(chapter.summary)}</li>`);
   const numbered = (name) => `<a href="${name}.html">chapter ${chapters.find((one) => one.name === name).order}</a>`;
   return {
     name: 'index',
@@ -95,7 +101,7 @@ computes, plays or checks an answer.</p></noscript>\n`;
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
-  const frame = ['color_scheme.js', 'number_inputs.js', ...is_chapter ? ['on_page.js'] : []];
+  const frame = ['color_scheme.js', 'finished_exercises.js', 'number_inputs.js', ...is_chapter ? ['on_page.js'] : []];
   const imports = [...frame, ...modules_in(chapter.html), 'figure_tools.js'].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">

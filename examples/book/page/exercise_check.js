@@ -3,14 +3,27 @@
 // that follow from the choice may be read and changed, too; they are those that the program `study` takes in a
 // terminal.
 //
-// make/exercises.js adds the attribute `exercise`: {value, digits, hint, start, controls} in JSON.
+// make/exercises.js adds the attribute `exercise`: {value, digits, hint, slips, start, controls, answer} in JSON.
 
+import { fixed, part } from 'book/elements.js';
+import { finished, note_finished } from 'book/finished_exercises.js';
 import { Library } from 'book/library.js';
 
-const longest_list = 24;
+const longest_list = 24, longest_matrix = 96;
+const tries = 2;  // before the solution is offered
 
 /// JSON in one line, with spaces to break it at.
 const in_a_line = (value) => JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
+
+/// A tensor to read: its rows below each other, the columns in line, and an empty line between matrices.
+function matrix({ shape, values }) {
+  const texts = values.map((value) => String(Number(value.toPrecision(6)))), width = Math.max(...texts.map(({ length }) => length));
+  const columns = shape.at(-1) ?? 1, rows = shape.at(-2) ?? 1;
+  return Array.from({ length: texts.length / columns }, (_, n) =>
+    (n && n % rows === 0 ? '\n' : '') + texts.slice(n * columns, (n + 1) * columns).map((text) => text.padStart(width)).join('  '));
+}
+
+const is_tensor = (value) => Array.isArray(value?.shape) && Array.isArray(value.values) && value.values.length <= longest_matrix;
 
 /// A list to read: of a long one only the number of entries and the last one.
 const listed = (values) => values.length > longest_list
@@ -20,7 +33,14 @@ const listed = (values) => values.length > longest_list
 function readable(value, name = '') {
   if (Array.isArray(value) && value.every((entry) => typeof entry !== 'object')) return [`${name}: ${listed(value)}`];
   if (typeof value !== 'object' || value === null) return [`${name}: ${value}`];
+  if (is_tensor(value)) return [`${name} [${value.shape.join(', ')}]`, ...matrix(value)];
   return Object.entries(value).flatMap(([key, part]) => readable(part, name ? `${name}.${key}` : key));
+}
+
+/// An answer to read: of several tensors the one that is asked for, if there is one.
+function told(answer, named) {
+  const [, name] = named?.split('.') ?? [], tensor = answer.tensors?.[name];
+  return tensor ? readable(tensor, name) : readable(answer);
 }
 
 /// The requests with what is chosen: `choices` has a value for each of the controls.
@@ -34,17 +54,40 @@ export function chosen_requests(start, controls, choices) {
   return requests;
 }
 
-/// What to say of an answer that someone typed.
-export function judged(text, { value, digits }) {
-  const number = Number(text.trim().replace(',', '.').replace('−', '-'));
-  if (text.trim() === '' || Number.isNaN(number)) return { right: false, say: 'Type a number.' };
-  const given = text.trim().split(/[.,]/)[1]?.length ?? 0;
+/// The numbers {number, given} that a text may mean, `given` digits after the point. "14/2", "50 %" and "512 tokens" are
+/// numbers, and the comma of "1,024" stands between thousands or before digits.
+export function numbers_in(text) {
+  const parts = /^(-?[\d.,]*\d)(?:\s*\/\s*([\d.,]*\d))?\s*(%|\p{L}[\p{L}\s]*)?\.?$/u.exec(text.trim().replaceAll('−', '-'));
+  if (!parts) return [];
+  const [, above, below, unit] = parts;
+  const forms = (one) => [one.replace(',', '.'), ...(/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(one) ? [one.replaceAll(',', '')] : [])]
+    .filter((form) => !Number.isNaN(Number(form)));
+  if (below !== undefined)
+    return forms(above).flatMap((x) => forms(below).map((y) => ({ number: Number(x) / Number(y), given: Infinity })));
+  const found = forms(above).map((form) => ({ number: Number(form), given: form.split('.')[1]?.length ?? 0 }));
+  return unit === '%' ? [...found, ...found.map(({ number, given }) => ({ number: number / 100, given: given + 2 }))] : found;
+}
+
+/// What to say of one number, or nothing where it is wrong.
+function judged_number({ number, given }, { value, digits }) {
   // An answer with more digits than asked may have more than are known here.
   const right = Math.abs(number - value) <= (given > digits ? 0.5 * 10 ** -digits : 0) + 1e-9;
   if (right) return { right, say: 'Right.' };
   if (given < digits && number === Number(value.toFixed(given)))
     return { right, say: `Right so far. Give ${digits} digits after the point.` };
-  return { right, say: 'Not yet.' };
+  return null;
+}
+
+/// What to say of an answer that someone typed.
+export function judged(text, exercise) {
+  const { value, digits, slips = [] } = exercise, numbers = numbers_in(text);
+  if (!numbers.length) return { right: false, say: 'Type a number.' };
+  const good = numbers.map((one) => judged_number(one, exercise)).find(Boolean);
+  if (good) return good;
+  const slip = slips.find(([wrong]) => numbers.some(({ number }) => Math.abs(number - wrong) <= 0.5 * 10 ** -Math.max(digits, 3)));
+  if (slip) return { right: false, say: `Not yet. ${slip[1]}` };
+  const is_next = digits === 0 && numbers.some(({ number }) => Math.abs(number - value) === 1);
+  return { right: false, say: is_next ? 'Not yet: it is off by one. Does the first one count, or the last?' : 'Not yet.' };
 }
 
 const template = `
@@ -52,6 +95,7 @@ const template = `
   <label>Your answer <input type="text" inputmode="decimal" size="10" autocomplete="off" name="answer"></label>
   <button>Check</button>
   <button type="button" name="hint" aria-expanded="false">Hint</button>
+  <button type="button" name="solution" hidden>Solution</button>
   <output></output>
 </form>
 <p class="exercise-hint" hidden></p>`;
@@ -66,6 +110,8 @@ const laboratory = `
 </details>`;
 
 customElements.define('exercise-check', class extends HTMLElement {
+  #wrong = 0;  // tries so far
+
   connectedCallback() {
     if (this.exercise) return;
     this.exercise = JSON.parse(this.getAttribute('exercise'));
@@ -75,6 +121,8 @@ customElements.define('exercise-check', class extends HTMLElement {
       this.#check();
     });
     this.#button('hint').addEventListener('click', () => this.#hint());
+    this.#button('solution').addEventListener('click', () => this.#solve());
+    if (finished().has(this.getAttribute('name'))) this.#say('✓ You had it right.', 'right');
     if (!this.exercise.start) return;
     this.#button('run').addEventListener('click', () => this.#run());
     this.#button('reset').addEventListener('click', () => this.#reset());
@@ -87,10 +135,17 @@ customElements.define('exercise-check', class extends HTMLElement {
   }
 
   #check() {
-    const output = this.querySelector('output');
-    const { right, say } = judged(this.querySelector('input').value, this.exercise);
-    output.textContent = say;
-    output.className = right ? 'right' : 'wrong';
+    const { right, say } = judged(part(this, 'answer').value, this.exercise);
+    this.#say(say, right ? 'right' : 'wrong');
+    if (right) note_finished(this.getAttribute('name'));
+    else if (say !== 'Type a number.') this.#button('solution').hidden = ++this.#wrong < tries;
+  }
+
+  #say(text, kind) { Object.assign(this.querySelector('output'), { textContent: text, className: kind }); }
+
+  #solve() {
+    const { value, digits, hint } = this.exercise;
+    this.#say(`The answer is ${fixed(value, digits)}. ${hint}`, 'solution');
   }
 
   #hint() {
@@ -146,9 +201,10 @@ customElements.define('exercise-check', class extends HTMLElement {
     this.#button('run').disabled = true;
     const library = new Library();
     const lines = [];
+    const named = /^(tensors\.\w+)\.values\./.exec(this.exercise.answer ?? '')?.[1];  // the tensor that has the answer
     try {
       for (const line of this.querySelector('textarea').value.split('\n').filter((text) => text.trim()))
-        lines.push(...readable(await library.ask(JSON.parse(line))));
+        lines.push(...told(await library.ask(JSON.parse(line)), named));
     } catch (error) {
       lines.push(error.message);
     }
