@@ -34,7 +34,7 @@ function restore(figure, values) {
 const seen = (figure) => figure.evaluate((one) => {
   const alerts = [...one.querySelectorAll('[role=alert]')].filter((alert) => alert.checkVisibility() && alert.textContent);
   const rest = one.cloneNode(true);
-  for (const part of rest.querySelectorAll('[role=alert], .figure-tools, label, noscript, button, metadata, .first-state')) part.remove();
+  for (const part of rest.querySelectorAll('[role=alert], [hidden], .figure-tools, label, noscript, button, metadata, .first-state')) part.remove();
   return { alerts: alerts.map(({ textContent }) => textContent.trim()), rest: rest.textContent.split(/\s+/).join(' ') };
 });
 

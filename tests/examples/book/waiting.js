@@ -19,29 +19,24 @@ async function until(page, read, holds = Boolean) {
   }
 }
 
-/// Waits until the page's library has answered what it was asked, and what a figure asks with that answer: the
-/// drawing of the numbers that it got.
-function answered(page) {
-  return page.evaluate(async () => {
-    const has_library = document.querySelector('script[src="study.js"]');
+/// In the page: waits until its library has answered what it was asked, and what a figure asks with that answer: the
+/// drawing of the numbers that it got. With `still`, until the figures have drawn what they begin with, and nothing moves.
+async function wait(still) {
+  const has_library = document.querySelector('script[src="study.js"]');
+  const answered = async () => {
     for (let round = 0; round < 2; ++round) {
       if (has_library) await (await import('book/library.js')).ask({ do: 'nothing' }).catch(() => {});
       await new Promise(requestAnimationFrame);
     }
-  });
+  };
+  if (!still) return answered();
+  for (const { localName } of document.querySelectorAll('main *'))
+    if (localName.includes('-')) await customElements.whenDefined(localName);
+  for (let before = ''; before !== document.body.innerHTML; await answered()) before = document.body.innerHTML;
+  for (const { finished } of document.getAnimations()) await finished.catch(() => {});
 }
 
-/// Waits until the page's figures have drawn what they begin with, and nothing moves.
-async function settled(page) {
-  await page.evaluate(async () => {
-    for (const { localName } of document.querySelectorAll('main *'))
-      if (localName.includes('-')) await customElements.whenDefined(localName);
-  });
-  const body = () => page.evaluate(() => document.body.innerHTML);
-  for (let before = ''; before !== await body(); await answered(page)) before = await body();
-  await page.evaluate(async () => {
-    for (const { finished } of document.getAnimations()) await finished.catch(() => {});
-  });
-}
+const answered = (page) => page.evaluate(wait, false);
+const settled = (page) => page.evaluate(wait, true);
 
 module.exports = { answered, most_wait, settled, until };
