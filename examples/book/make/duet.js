@@ -10,13 +10,14 @@ const told = {
 };
 
 async function duet({ texts, attributes }) {
-  const { counted, drawn, models } = await page_module('two_models.js');
+  const { counted, drawn, in_words, models } = await page_module('two_models.js');
   const measured = (row, column) => result('bach', 'book', row, column);
   const between = (row) => `${measured(row, 'between')}\u00a0%`;
   const million = (measured('`music_transformer`', 'parameters') / 1e6).toFixed(1);
   const half = ([name, model]) => `<div data-model="${name}">
 <p class="told">${told[name]}</p>
 <div class="roll wide" tabindex="0" role="group" aria-label="Piano roll of the ${name} model">${drawn(texts[name])}</div>
+<p class="in-words">${in_words(texts[name])}</p>
 <p class="count"><span class="so-far"></span><span class="whole">${counted(texts[name])}</span>
 <span class="measured">in 16 chorales ${between(`\`${model}\``)}, in Bach’s ${between('Bach, the test text')}</span></p>
 </div>`;
@@ -24,7 +25,7 @@ async function duet({ texts, attributes }) {
 how far back each of them is, the other only its place, counted from the beginning.</p>
 <figure>
 <chorale-duet${attributes}>
-<div class="controls"><button type="button" name="play">Let them play</button>
+<div class="controls"><button type="button" name="play" class="primary">Let them play</button>
 <label>Hear <select name="heard"><option value="relative">the one told how far back</option><option value="absolute">the one told only the place</option><option value="none">nothing</option></select></label></div>
 <p role="alert" hidden></p>
 <p class="status" role="status"></p>

@@ -66,7 +66,7 @@ ${rows.map(([name, title, text]) => `<a href="${name}.html"><b>${title}</b> <spa
 </nav>
 <p class="short-way">After the five minutes, the straight way leads to the <a href="positions.html#line-by-line">four
 terms</a>, the <a href="shift.html#the-idea">shift</a> and the <a href="memory.html#the-idea">memory</a> of relative
-attention. The chapters between can wait.</p>`;
+attention, and <a href="transformer_xl.html">one page</a> has all of it. The chapters between can wait.</p>`;
 }
 
 /// The page of contents, as a chapter. It opens with a figure.
@@ -101,7 +101,7 @@ computes, plays or checks an answer.</p></noscript>\n`;
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
-  const frame = ['color_scheme.js', 'finished_exercises.js', 'number_inputs.js', ...is_chapter ? ['on_page.js'] : []];
+  const frame = ['color_scheme.js', 'finished_exercises.js', 'number_inputs.js', ...is_chapter ? ['glossary_bubble.js', 'on_page.js', 'tab_stops.js'] : []];
   const imports = [...frame, ...modules_in(chapter.html), 'figure_tools.js'].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">

@@ -8,7 +8,7 @@ import { part } from 'book/elements.js';
 import { kept } from 'book/library.js';
 import { comparing, put_playhead } from 'book/roll_drawing.js';
 import { ask_model, is_open, open_model } from 'book/trained_models.js';
-import { beginning, chorale, counted, drawn, models, request } from 'book/two_models.js';
+import { beginning, chorale, counted, drawn, in_words, models, request } from 'book/two_models.js';
 
 const seconds = 60 / 72 / quarter;  // of a 16th: 72 quarters a minute
 const names = Object.keys(models);
@@ -96,6 +96,7 @@ customElements.define('chorale-duet', class extends HTMLElement {
     roll.innerHTML = drawn(text);
     roll.scrollLeft = scrolled;
     this.#of(name).querySelector('.whole').innerHTML = counted(text);
+    this.#of(name).querySelector('.in-words').textContent = in_words(text);
   }
 
   /// Plays from a 16th to another one. Returns whether nobody stopped it.

@@ -8,7 +8,7 @@ import { can_play, ChoraleSound } from 'book/chorale_sound.js';
 import { attempt, choices, choose, part } from 'book/elements.js';
 import { kept } from 'book/library.js';
 import { ask_model, is_open, open_model } from 'book/trained_models.js';
-import { models } from 'book/two_models.js';
+import { in_words, models } from 'book/two_models.js';
 import 'book/piano_roll.js';
 
 const own = 'Your own melody';
@@ -53,7 +53,7 @@ customElements.define('chorale-player', class extends HTMLElement {
       <div class="controls">
         <button type="button" name="relative">The relative model continues</button>
         <button type="button" name="absolute">The absolute model continues</button>
-        <button type="button" name="play">Play</button>
+        <button type="button" name="play" class="primary">Play</button>
         <button type="button" name="rewind">From the start</button>
         <button type="button" name="erase">Erase what a model wrote</button>
       </div>
@@ -61,6 +61,7 @@ customElements.define('chorale-player', class extends HTMLElement {
       <p class="status" role="status"></p>
       <p class="voices">${voices.map((voice, n) => `<span style="--voice: var(--voice-${n})">${voice}</span>`).join('')}</p>
       <piano-roll></piano-roll>
+      <p class="in-words"></p>
       <div class="controls">
         <label>Layer <select name="layer"></select></label>
         <label>Head <select name="head"></select></label>
@@ -104,7 +105,7 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.#given = this.#text.length;
     this.#model = this.#chosen = this.#attended = this.#first = null;
     this.#place = 0;
-    this.#say(name === own ? 'Click a melody in, a note for each quarter. The models then write the other voices, and write on.'
+    this.#say(name === own ? 'Set a melody, a note for each quarter. The models then write the other voices, and write on.'
       : `${name}: Bach’s first ${steps_of(this.#text) / quarter} quarters. Who continues?`);
     this.#draw();
   }
@@ -165,7 +166,7 @@ customElements.define('chorale-player', class extends HTMLElement {
   async #continue(name) {
     this.#pause();
     const asked = ++this.#asked, request = this.#request();
-    if (part(this, 'beginning').value === own && !request.given.length) throw new Error('Click at least one note of a melody in.');
+    if (part(this, 'beginning').value === own && !request.given.length) throw new Error('Set at least one note of a melody.');
     await this.#open(name);
     if (asked !== this.#asked) return;
     this.#say(`The ${name} model writes …`);
@@ -224,6 +225,7 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.#roll.show({ text: this.#text, given: this.#given, chosen: this.#chosen, looks: looks.filter(({ token }) => token >= 0),
                       melody: this.#edits ? this.#melody : null });
     this.querySelector('.roll-value').textContent = this.#sentence(looks);
+    this.querySelector('.in-words').textContent = this.#edits ? '' : in_words(this.#text);
     part(this, 'play').disabled = !can_play() || !this.#text;
     if (!can_play()) this.querySelector('.status').append(' This browser has no WebAudio, so the notes show but do not sound.');
   }
@@ -234,7 +236,7 @@ customElements.define('chorale-player', class extends HTMLElement {
 
   #sentence(looks) {
     const token = this.#chosen;
-    if (token === null) return this.#edits ? 'Arrow keys move the cell, Enter sets a note.' : 'Choose a note by a click, or by the arrow keys.';
+    if (token === null) return this.#edits ? 'Arrow keys move the cell, Enter sets a note.' : 'Choose a note, with the arrow keys, too.';
     const step = Math.floor(token / voices.length);
     const where = `Bar ${Math.floor(step / bar) + 1}, quarter ${Math.floor(step % bar / quarter) + 1}, ${this.#called(token)}`;
     if (!looks.length) return this.#was_chosen(token) ? `${where}.` : `${where}: it was given.`;

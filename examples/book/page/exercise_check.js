@@ -92,7 +92,7 @@ export function judged(text, exercise) {
 
 const template = `
 <form class="controls">
-  <label>Your answer <input type="text" inputmode="decimal" size="10" autocomplete="off" name="answer"></label>
+  <label>Answer <input type="text" inputmode="decimal" size="7" autocomplete="off" name="answer"></label>
   <button>Check</button>
   <button type="button" name="hint" aria-expanded="false">Hint</button>
   <button type="button" name="solution" hidden>Solution</button>

@@ -6,7 +6,7 @@ import { from_script } from 'book/library.js';
 
 const scale = 2;  // pixels of the picture for one of the page
 // What a reader would press. An SVG has no scripts, so it would draw what stands there for a page without them.
-export const left_out = 'noscript, .controls, .figure-tools, label, textarea, button:not(map-choice *), [hidden], output:empty';
+export const left_out = 'noscript, .in-words, .controls, .figure-tools, label, textarea, button:not(map-choice *), [hidden], output:empty';
 const own_looks = 'body { display: block; max-width: none; margin: 0; padding: 0; } ' +
   'main > figure#picture { margin: 0; max-width: none; border-radius: 0; } ' +
   'main > figure#picture > * { min-height: 0; } ' +  // room for what comes is none for what is there

@@ -16,7 +16,7 @@ customElements.define('predict-reach', class extends PredictThenSee {
     return `A Transformer-XL of ${layers} layers reads ${segments} segments of ${T} tokens, one in each row, and ` +
       `remembers ${M}. Mark all tokens that reach token ${this.#token}, the one with the dot.`;
   }
-  hint = 'Click on a token, or go there with the arrow keys and press Enter, to mark it or to take the mark away.';
+  hint = 'Press a token, or go there with the arrow keys and press Enter, to mark it or to take the mark away.';
   see = 'Run the model, and see';
 
   prepare(field) {

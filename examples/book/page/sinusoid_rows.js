@@ -72,6 +72,7 @@ customElements.define('sinusoid-rows', class extends HTMLElement {
         map.show({ map: {
           title: 'All channels at all positions', limit: 1, signed: true,
           row_title: 'channel', column_title: 'position',
+          row_names: Array.from({ length: C }, (_, c) => String(c)), column_names: rows.map((_, place) => place % 8 ? '' : String(place)),
           values: Array.from({ length: C }, (_, c) => rows.map((row) => row[c])),
         } }),
         this.#draw_waves(),

@@ -34,7 +34,7 @@ customElements.define('train-it', class extends HTMLElement {
       <div class="controls">
         <label>Variant <select name="variant">${choices(variants)}</select></label>
         <label>Text <select name="text">${choices([...Object.keys(texts), own_text])}</select></label>
-        <button name="train">Train</button>
+        <button name="train" class="primary">Train</button>
       </div>
       <label class="own" hidden>Your own text: a thousand characters or more
         <textarea name="own" rows="4"></textarea></label>

@@ -1,7 +1,7 @@
 // Two models of chorales, and how they go on from the same two bars: on the front page, and when the book is made.
 
 import { beginnings } from 'book/chorale_beginnings.js';
-import { bar, begin, is_off_beat, voices, written_notes } from 'book/chorale_notation.js';
+import { bar, begin, is_off_beat, name_of, notes_of, steps_of, voices, written_notes } from 'book/chorale_notation.js';
 import { comparing } from 'book/roll_drawing.js';
 
 export const models = { relative: 'music_transformer', absolute: 'sinusoid' };
@@ -19,6 +19,19 @@ export const chorale = ({ text }) => beginning + text.replace(begin, '');
 
 /// The roll of a chorale, with marks where notes begin between two eighths.
 export const drawn = (text) => comparing.svg(text, beginning.length, comparing.notes(text, beginning.length) + comparing.marks(text, beginning.length));
+
+/// The notes of a chorale as they are read aloud: "Bar 3: soprano C5 G4, alto E4, 2 notes off the beat."
+export function in_words(text) {
+  const notes = notes_of(text), bars = Array.from({ length: Math.ceil(steps_of(text) / bar) }, (_, n) =>
+    notes.filter(({ start }) => Math.floor(start / bar) === n));
+  return bars.map((all, n) => {
+    const sung = voices.map((name, voice) => [name, ...all.filter((note) => note.voice === voice).map(({ pitch }) => name_of(pitch))])
+      .filter(({ length }) => length > 1).map((names) => names.join(' '));
+    const off = all.filter((note) => note.start >= beginning.length / voices.length && is_off_beat(note)).length;
+    const said = off ? [`${off} ${off === 1 ? 'note' : 'notes'} off the beat`] : [];
+    return `Bar ${n + 1}: ${[...sung, ...said].join(', ')}.`;
+  }).join(' ');
+}
 
 /// How many notes a model began before a 16th, and how many of them between two eighths, in a sentence.
 export function counted(text, before = Infinity) {

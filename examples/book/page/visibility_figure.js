@@ -115,7 +115,7 @@ class VisibilityFigure extends HTMLElement {
     const pairs = moves.flat().filter((moved) => moved > 0).length;
     this.querySelector('.key').textContent = `In ${pairs} of ${T * K} pairs, the query sees the key.` +
       (numbers ? ' Add 1 to each channel of a token: a number says how far the answer moves, in the channel that moves most.' : '') +
-      (masked_by_hand ? ' Click on a cell, or press Enter there, to mask it or to take the mask away.' : '');
+      (masked_by_hand ? ' Press a cell, or Enter there, to mask it or to take the mask away.' : '');
   }
 }
 

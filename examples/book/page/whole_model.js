@@ -82,7 +82,9 @@ customElements.define('whole-model', class extends HTMLElement {
   }
 
   #look() {
-    const all = [...part(this, 'text').value], letters = all.filter((letter) => this.#model.knows(letter)).join('');
+    // A capital letter that the model lacks is read as the small one.
+    const all = [...part(this, 'text').value].map((letter) => this.#model.knows(letter) ? letter : letter.toLowerCase());
+    const letters = all.filter((letter) => this.#model.knows(letter)).join('');
     this.#say_unknown(new Set(all.filter((letter) => !this.#model.knows(letter))));
     const shows = letters.length >= 2;
     for (const name of ['.status', '.model-rows', '.field-value']) this.querySelector(name).hidden = !shows;

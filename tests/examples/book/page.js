@@ -8,6 +8,7 @@ const { settled } = require('./waiting.js');
 
 const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
+const least_edge = 3;  // of what one presses, 1.4.11
 const most_shift = 0.1;  // of a good page by web.dev, Cumulative Layout Shift
 const lines = { least: 65, most: 75 };  // characters of a full line
 const most_headings = 5;  // of a chapter that has no stage
@@ -168,7 +169,7 @@ async function check_meanings(page, offend) {
 
 /// Text stands out from what is behind it.
 async function check_contrast(page, scheme, offend) {
-  const faint = await page.evaluate((least) => {
+  const faint = await page.evaluate(([least, least_edge]) => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const known = new Map();  // a page has few colours, and to read a pixel takes long
     const rgba = (color) => {
@@ -198,9 +199,17 @@ async function check_contrast(page, scheme, offend) {
       const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
       if (contrast < least) found.set(`${one.localName}.${one.className}`, contrast.toFixed(1));
     }
+    // The edge of what one presses stands out, or all of it does.
+    for (const one of document.querySelectorAll(':is(button, select, textarea, input:not([type=range], [type=checkbox], [type=radio])):enabled')) {
+      const { borderTopColor, borderTopWidth, borderTopStyle, backgroundColor } = getComputedStyle(one);
+      if (!one.checkVisibility() || borderTopStyle === 'none' || parseFloat(borderTopWidth) === 0) continue;
+      const [a, b] = [light(rgba(borderTopColor)[3] ? borderTopColor : backgroundColor), light(behind(one.parentElement))];
+      const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      if (contrast < least_edge) found.set(`the edge of ${one.localName} ${one.name}`, contrast.toFixed(1));
+    }
     return [...found];
-  }, least_contrast);
-  for (const [what, contrast] of faint) offend(`${scheme}: ${what} has a contrast of ${contrast}, expected ${least_contrast}`);
+  }, [least_contrast, least_edge]);
+  for (const [what, contrast] of faint) offend(`${scheme}: ${what} has a contrast of ${contrast}, expected ${what.startsWith('the edge') ? least_edge : least_contrast}`);
 }
 
 /// Controls and pictures have names, figures have captions, and there is one main heading.

@@ -4,6 +4,20 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { ambiguous } = require('../../../examples/book/make/glossary.js');
 
+/// A press says what a word is, and the page stays. A link leads on; Escape, a press elsewhere or another one closes it.
+async function check_bubble(page, word, title, offend) {
+  const address = page.url(), bubble = page.locator('.glossary-bubble');
+  for (const close of [() => page.keyboard.press('Escape'), () => page.locator('h1').click(), () => word.press('Enter')]) {
+    await word.press('Enter');
+    if (await bubble.count() !== 1 || !(await bubble.textContent()).startsWith(title)) offend(`pressed, ${await word.textContent()} does not say ${title}`);
+    const link = await bubble.locator('a').getAttribute('href');
+    if (link !== await word.getAttribute('href')) offend(`the bubble leads to ${link}`);
+    await close();
+    if (await bubble.count()) offend('a bubble stays');
+  }
+  if (page.url() !== address) offend(`a word of the glossary leads to ${page.url()}`);
+}
+
 /// A word of the glossary has its definition where the page first uses it, unless it is set off or linked there.
 async function check_words(page, name, book, offend) {
   if (['index.html', 'glossary.html'].includes(name)) return;
@@ -35,8 +49,9 @@ async function check_words(page, name, book, offend) {
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('Tab');
   const said = await first.evaluate((one) => getComputedStyle(one, '::after').content);
-  if (!said.includes((await first.getAttribute('title')).slice(0, 10)))
-    offend(`with the focus, ${await first.textContent()} says ${said}`);
+  const title = await first.getAttribute('title');
+  if (!said.includes(title.slice(0, 10))) offend(`with the focus, ${await first.textContent()} says ${said}`);
+  await check_bubble(page, first, title, offend);
 }
 
 module.exports = { check_words };
