@@ -9,7 +9,7 @@ class Browser {
   #process;
   #profile = fs.mkdtempSync(path.join(os.tmpdir(), 'book-'));
   #count = 0;
-  #waiting = new Map();  // answers by number, and events by name and session
+  #waiting = new Map();  // answers by number
   #read = '';
 
   constructor(program) {
@@ -29,18 +29,16 @@ class Browser {
   #take(data) {
     const messages = (this.#read + data).split('\0');
     this.#read = messages.pop();
-    for (const { id, method, sessionId, result, error } of messages.map((text) => JSON.parse(text))) {
-      const name = id ?? `${method} ${sessionId}`, { resolve, reject } = this.#waiting.get(name) ?? {};
-      this.#waiting.delete(name);
+    for (const { id, result, error } of messages.map((text) => JSON.parse(text))) {
+      const { resolve, reject } = this.#waiting.get(id) ?? {};
+      this.#waiting.delete(id);
       if (error) reject?.(new Error(error.message));
       else resolve?.(result);
     }
   }
 
-  #wait(name) { return new Promise((resolve, reject) => this.#waiting.set(name, { resolve, reject })); }
-
   #ask(method, params = {}, sessionId = undefined) {
-    const id = ++this.#count, answer = this.#wait(id);
+    const id = ++this.#count, answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.#process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
     return answer;
   }
@@ -55,9 +53,8 @@ class Browser {
     await ask('Page.enable');
     await resize(size);
     await ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-reduced-motion', value: 'reduce' }] });
-    const loaded = this.#wait(`Page.loadEventFired ${sessionId}`);
+    // The answer comes once the file has taken the place of the empty page, whose own load event may come late.
     await ask('Page.navigate', { url: `file://${path.resolve(file)}` });
-    await loaded;
     const run = async (function_) => {
       const expression = `(${function_})()`;
       const { result, exceptionDetails } =
@@ -65,6 +62,7 @@ class Browser {
       if (exceptionDetails) throw new Error(`${file}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
       return result.value;
     };
+    await run(() => document.readyState === 'complete' || new Promise((resolve) => { addEventListener('load', () => resolve(true), { once: true }); }));
     return { resize, run, close: () => this.#ask('Target.closeTarget', { targetId }) };
   }
 
