@@ -3,6 +3,7 @@
 const escape = require('markdown-it')().utils.escapeHtml;
 const { with_addresses } = require('./figures.js');
 const { social_tags } = require('./social_card.js');
+const { where } = require('./where.js');
 
 const url = process.env.BOOK_URL;
 
@@ -130,7 +131,7 @@ ${is_chapter ? progress(chapters, chapter) : ''}
 </header>
 ${is_chapter ? sections(chapter) : ''}<main id="text">
 <h1>${is_chapter ? `<span class="order">Chapter ${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
-${without_scripts(chapter.html)}${with_addresses(chapter.html)}
+${where(chapter)}${without_scripts(chapter.html)}${with_addresses(chapter.html)}
 </main>
 <footer>
 ${end}

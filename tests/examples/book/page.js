@@ -116,6 +116,17 @@ async function check_headings(page, offend) {
   if (headings.join() !== listed.join()) offend(`the contents list ${listed.join()}, expected ${headings.join()}`);
 }
 
+/// The chapters of the straight way have the whole score at their top, and each part of it lights up on one of them.
+async function check_where(page, name, offend) {
+  const expected = {
+    'attention.html': 'q·k', 'positions.html': 'q·r,u·k,v·r', 'shift.html': 'shifted to keys',
+    'memory.html': 'with a memory',
+  }[name];
+  const [lit, parts] = await page.evaluate(() =>
+    ['.where .here', '.where a'].map((one) => [...document.querySelectorAll(one)].map(({ textContent }) => textContent).join()));
+  if (expected && lit !== expected || !expected && lit !== parts) offend(`of ${parts}, ${lit} lights up, expected ${expected ?? 'all or nothing'}`);
+}
+
 /// No line begins with a mark, which belongs to the equation before it.
 async function check_marks(page, offend) {
   const lonely = await page.evaluate(() => {
@@ -412,6 +423,7 @@ async function check_page({ page, name, book, pictures, offend }) {
     await check_column(page, offend);
     await check_headings(page, offend);
     await check_opening(page, offend);
+    await check_where(page, name, offend);
     await check_notes(page, offend);
     if (name !== 'index.html') await check_figures(page, offend);
     await check_sayings(page, offend);
