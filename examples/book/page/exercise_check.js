@@ -29,11 +29,19 @@ const is_tensor = (value) => Array.isArray(value?.shape) && Array.isArray(value.
 const listed = (values) => values.length > longest_list
   ? `${values.length} numbers, the last of them ${values.at(-1)}` : values.join(', ');
 
+/// A tensor with what else is said of it. What has as many numbers, as its gradient has, is laid out like it.
+function readable_tensor({ shape, values, ...rest }, name) {
+  const is_alike = (value) => Array.isArray(value) && value.length === values.length;
+  const laid_out = (of, list) => [`${of} [${shape.join(', ')}]`, ...matrix({ shape, values: list })];
+  return [...laid_out(name, values), ...Object.entries(rest).flatMap(([key, value]) =>
+    is_alike(value) ? laid_out(`${name}.${key}`, value) : readable(value, `${name}.${key}`))];
+}
+
 /// An answer to read: a line for each of its values, which is named by where it stands.
 function readable(value, name = '') {
   if (Array.isArray(value) && value.every((entry) => typeof entry !== 'object')) return [`${name}: ${listed(value)}`];
   if (typeof value !== 'object' || value === null) return [`${name}: ${value}`];
-  if (is_tensor(value)) return [`${name} [${value.shape.join(', ')}]`, ...matrix(value)];
+  if (is_tensor(value)) return readable_tensor(value, name);
   return Object.entries(value).flatMap(([key, part]) => readable(part, name ? `${name}.${key}` : key));
 }
 

@@ -116,6 +116,8 @@ async function check_requests(page, exercise, { start, controls, requests, answe
   const numbers = (text) => (text.match(/-?[0-9.]+(e-?[0-9]+)?/g) ?? []).map((number) => Number(number).toFixed(digits));
   if (given === changed) offend(`the changed requests have the answer of those that were given: ${given}`);
   if (!numbers(changed).includes(value.toFixed(digits))) offend(`${changed} has no ${value} at ${answer}`);
+  const [, named] = /^(?:tensors\.(\w+)\.values|(views\.\d+\.\w+))\.\d+$/.exec(answer)?.filter(Boolean) ?? [];
+  if (named && !changed.includes(named)) offend(`${changed} does not name ${named}`);
   const broken = await ran(page, exercise, '{"do": "dance"}');
   if (!broken.includes('dance')) offend(`a request to dance is answered by ${broken}`);
 }
