@@ -8,7 +8,8 @@ import torch
 from torch.nn.utils import parametrize
 
 from .accelerated import accelerated, host
-from .known_attentions import base, hosts, is_accelerated, known
+from .known_attentions import hosts, known
+from .row import base, is_accelerated
 
 
 def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:

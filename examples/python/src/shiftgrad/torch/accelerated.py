@@ -8,8 +8,9 @@ import torch
 
 from .attention import relative_attention
 from .inputs import cast
-from .known_attentions import are_alike, full_name, hosts, implementation, known
+from .known_attentions import are_alike, hosts, known
 from .remembered import remembered
+from .row import full_name, implementation
 from .visibility import added, structure, unseen
 from .watchers import has_tangents, is_traced
 

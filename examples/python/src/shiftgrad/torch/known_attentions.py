@@ -1,112 +1,14 @@
-"""The attentions of transformers and NeMo that accelerate replaces: one table, with a row for each class.
-
-A row says what a module must have, and how the terms of relative_attention are made from the module and a
-call of it. The call is a dict of the arguments by their names.
-"""
+"""The attentions of transformers and NeMo that accelerate replaces: one table, with a row for each class."""
 
 import math
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 
 from .operator import checked
 from .remembered import remembered
-from .visibility import added, hides, seen
-
-
-def _is_true(*_):
-    return True
-
-
-def _same(module, call):
-    return call
-
-
-def _rows(mask):
-    """A mask [B, 1, T, K] or [B, T, K] as [B, T, K], or None."""
-    if mask.dim() == 4 and mask.shape[1] == 1:
-        return mask[:, 0]
-    return mask if mask.dim() == 3 else None
-
-
-@dataclass(frozen=True)
-class Row:
-    """How one class of transformers computes its attention."""
-
-    checked: str  # the package, in the versions that it was compared with
-    takes: str  # the arguments of its forward that may be given, the input first
-    heads: Callable  # (module, call) -> q, k, v [B, H, T, D]
-    terms: Callable  # (module, call, T, K) -> the terms of the score and of the values
-    scale: Callable  # (module) -> a number
-    dropout: Callable  # (module) -> the rate on the probabilities in training, or the torch.nn.Dropout that has it
-    result: Callable  # (module, call, y [B, H, T, D], terms) -> what its forward returns
-    modules: str = ""  # the attributes that it must have
-    tensors: str = ""
-    values: str = ""
-    method: str = "forward"
-    applies: Callable = _is_true  # (module) -> whether it has relative positions at all
-    fits: Callable = _is_true  # (module) -> whether its attributes are what the row wants
-    can: Callable = _is_true  # (module, call) -> whether the kernel can compute this call
-    # (module, call) -> the scores B·H·T·K of a call, in little time, since all calls are asked for them
-    scores: Callable = lambda module, call: _scores(call["hidden_states"], module.num_heads)
-    mask: Callable = lambda module, call: call.get("attention_mask")  # -> a tensor, None, or a dict of options
-    rows: Callable = _rows  # (mask) -> the mask as [B, T, K], or None where it is another
-    read: Callable = added  # how it is read
-    # (module, call, options) -> what hides, as the kernel can compute with it, or None
-    agrees: Callable = lambda module, call, options: options
-    # (module) -> what a query gives that sees no key: as _unseeing says, or "own" for a call of its own code.
-    blind: Callable = lambda module: "own"
-    plain: Callable = _same  # (module, call) -> the call as the module's own code takes it
-
-
-def _scores(x, heads):
-    """Those of a self-attention on x [B, T, C]."""
-    shape = x.shape
-    return shape[0] * heads * shape[1] * shape[1]
-
-
-def full_name(path):
-    """The name of a class of the table with all of its package."""
-    return path if path.startswith("nemo.") else "transformers.models." + path
-
-
-def is_accelerated(module):
-    return hasattr(type(module), "_names_of_call")
-
-
-def base(module):
-    """The class that an accelerated module's is derived from."""
-    return next(kind for kind in type(module).__mro__ if "_names_of_call" in vars(kind)).__mro__[1]
-
-
-def implementation(module):
-    """The way to compute attention that a config of transformers 5 names, or None."""
-    return getattr(getattr(module, "config", None), "_attn_implementation", None)
-
-
-def _split(x, D):
-    return x.unflatten(-1, (-1, D)).transpose(1, 2)  # [B, H, T, D]
-
-
-def _merged(y):
-    return y.transpose(1, 2).flatten(2)  # [B, T, H D]
-
-
-def _projected(q, k, v, D, x="hidden_states"):
-    """Heads by three linear layers of these names; D is the name of their width, and x that of the input."""
-    def heads(module, call):
-        given, width = call[x], getattr(module, D)
-        return tuple(_split(getattr(module, name)(given), width) for name in (q, k, v))
-    return heads
-
-
-def _through(name):
-    """The result of a module whose last layer has this name."""
-    def result(module, call, y, terms):
-        return getattr(module, name)(_merged(y)), None
-    return result
+from .row import Row, base, implementation, is_accelerated, merged, projected, same, scores_of, split, through
+from .visibility import hides, seen
 
 
 def are_alike(rows):
@@ -141,7 +43,7 @@ def _has_positions(name, x="hidden_states"):
 
 
 _conformer = {
-    "heads": _projected("linear_q", "linear_k", "linear_v", "head_size"), "result": _through("linear_out"),
+    "heads": projected("linear_q", "linear_k", "linear_v", "head_size"), "result": through("linear_out"),
     "scale": lambda module: module.head_size ** -0.5, "dropout": lambda module: module.dropout,
 }
 _conformer_modules = "linear_q linear_k linear_v linear_out dropout"
@@ -275,12 +177,12 @@ def _last_position(call, K):
 
 def _t5_heads(module, call):
     x, context, cache, D = call["hidden_states"], _context(call), _cache_of(call), module.key_value_proj_dim
-    q, updated = _split(module.q(x), D), getattr(_caches(call), "is_updated", None)
+    q, updated = split(module.q(x), D), getattr(_caches(call), "is_updated", None)
     if context is not None and updated is not None and updated.get(module.layer_idx):
         layer = cache.layers[module.layer_idx]
         return q, layer.keys, layer.values
     source = x if context is None else context
-    k, v = _split(module.k(source), D), _split(module.v(source), D)
+    k, v = split(module.k(source), D), split(module.v(source), D)
     if cache is not None:
         k, v = cache.update(k, v, module.layer_idx)
         if context is not None and updated is not None:
@@ -301,7 +203,7 @@ def _t5_terms(module, call, T, K):
 
 
 def _t5_result(module, call, y, terms):
-    y, table = module.o(_merged(y)), terms.get("position_scores")
+    y, table = module.o(merged(y)), terms.get("position_scores")
     return (y, table) if "cache_position" in module._names_of_call else (y, table, None)
 
 
@@ -318,7 +220,7 @@ def _t5_plain(module, call):
     return call | {"position_bias": bias}
 
 
-def _t5(takes, result, plain=_same, can=_t5_can):
+def _t5(takes, result, plain=same, can=_t5_can):
     return Row(
         _checked, takes, heads=_t5_heads, terms=_t5_terms, scale=lambda module: getattr(module, "scaling", 1.0),
         dropout=lambda module: module.dropout, result=result, modules="q k v o",
@@ -460,8 +362,8 @@ def _deberta_distances(module, call, T):
 
 def _deberta_heads(module, call):
     x, other, D = call["hidden_states"], call.get("query_states"), module.attention_head_size
-    return (_split(module.query_proj(x if other is None else other), D), _split(module.key_proj(x), D),
-            _split(module.value_proj(x), D))
+    return (split(module.query_proj(x if other is None else other), D), split(module.key_proj(x), D),
+            split(module.value_proj(x), D))
 
 
 def _deberta_terms(module, call, T, K):
@@ -518,9 +420,9 @@ known = {
         modules="q_proj k_proj v_proj o_proj relative_k_proj", tensors="bias_u bias_v",
         values="head_dim scaling attention_dropout num_key_value_groups config",
         fits=lambda module: module.num_key_value_groups == 1, can=_has_positions("position_embeddings"),
-        heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("o_proj"),
+        heads=projected("q_proj", "k_proj", "v_proj", "head_dim"), result=through("o_proj"),
         terms=_by_position("relative_k_proj", "position_embeddings", "bias_u", "bias_v", "head_dim"),
-        scores=lambda module, call: _scores(call["hidden_states"], module.config.num_attention_heads),
+        scores=lambda module, call: scores_of(call["hidden_states"], module.config.num_attention_heads),
         scale=lambda module: module.scaling, dropout=lambda module: module.attention_dropout, read=seen,
         blind=lambda module: "zero" if module._is_of_transformers_4 else "rounded"),
     "wav2vec2_conformer.modeling_wav2vec2_conformer.Wav2Vec2ConformerSelfAttention": Row(
@@ -531,9 +433,9 @@ known = {
     "fastspeech2_conformer.modeling_fastspeech2_conformer.FastSpeech2ConformerAttention": Row(
         _checked, "hidden_states attention_mask pos_emb", modules=_conformer_modules + " linear_pos",
         tensors="pos_bias_u pos_bias_v", values="head_dim num_heads",
-        can=_has_positions("pos_emb"), heads=_projected("linear_q", "linear_k", "linear_v", "head_dim"),
+        can=_has_positions("pos_emb"), heads=projected("linear_q", "linear_k", "linear_v", "head_dim"),
         terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "head_dim"),
-        result=_through("linear_out"), scale=lambda module: module.head_dim ** -0.5,
+        result=through("linear_out"), scale=lambda module: module.head_dim ** -0.5,
         dropout=lambda module: module.dropout, read=seen, blind=lambda module: "zero"),
     "wav2vec2_bert.modeling_wav2vec2_bert.Wav2Vec2BertSelfAttention": Row(
         _checked, "hidden_states attention_mask relative_position_embeddings", **_conformer,
@@ -549,14 +451,14 @@ known = {
         _checked, "hidden_states attention_mask", modules="q_proj k_proj v_proj out_proj",
         tensors="emb_rel_k emb_rel_v", values="head_dim num_heads scaling dropout", terms=_vits_terms,
         applies=lambda module: bool(getattr(module, "window_size", True)),
-        heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("out_proj"),
+        heads=projected("q_proj", "k_proj", "v_proj", "head_dim"), result=through("out_proj"),
         scale=lambda module: module.scaling, dropout=lambda module: module.dropout),
     "t5.modeling_t5.T5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
     "mt5.modeling_mt5.MT5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
     "pop2piano.modeling_pop2piano.Pop2PianoAttention": _t5(_t5_takes, _t5_result, _t5_plain),
     "umt5.modeling_umt5.UMT5Attention": _t5(
         "hidden_states encoder_hidden_states attention_mask past_key_values cache layer_head_mask",
-        lambda module, call, y, terms: (module.o(_merged(y)), None), _umt5_plain, _umt5_can),
+        lambda module, call, y, terms: (module.o(merged(y)), None), _umt5_plain, _umt5_can),
     "xlnet.modeling_xlnet.XLNetRelativeAttention": Row(
         _checked, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
         modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
@@ -581,17 +483,17 @@ known = {
                "max_relative_positions pos_ebd_size",
         applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
         heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale,
-        scores=lambda module, call: _scores(call["hidden_states"], module.num_attention_heads),
+        scores=lambda module, call: scores_of(call["hidden_states"], module.num_attention_heads),
         dropout=lambda module: module.dropout,
-        result=lambda module, call, y, terms: (_merged(y), None), read=seen, blind=lambda module: "mean"),
+        result=lambda module, call, y, terms: (merged(y), None), read=seen, blind=lambda module: "mean"),
     "nemo.collections.asr.parts.submodules.multi_head_attention.RelPositionMultiHeadAttention": Row(
         "NeMo 3.0.0", "query key value mask pos_emb", modules=_conformer_modules + " linear_pos",
         tensors="pos_bias_u pos_bias_v", values="d_k h use_pytorch_sdpa dropout_rate", can=_nemo_can,
-        heads=_projected("linear_q", "linear_k", "linear_v", "d_k", "query"),
+        heads=projected("linear_q", "linear_k", "linear_v", "d_k", "query"),
         terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "d_k"),
-        scores=lambda module, call: _scores(call["query"], module.h), scale=lambda module: module.d_k ** -0.5,
+        scores=lambda module, call: scores_of(call["query"], module.h), scale=lambda module: module.d_k ** -0.5,
         dropout=lambda module: module.dropout_rate if module.use_pytorch_sdpa else module.dropout,
-        result=lambda module, call, y, terms: module.linear_out(_merged(y)),
+        result=lambda module, call, y, terms: module.linear_out(merged(y)),
         mask=lambda module, call: call.get("mask"), read=hides, blind=lambda module: "zero"),
 }
 
