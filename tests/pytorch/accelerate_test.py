@@ -32,6 +32,24 @@ def of_parakeet(model, x, mask=None):
     return [y if mask is None else y[model._get_output_attention_mask(mask, target_length=y.shape[1]).bool()]]
 
 
+def of_tokens(model, text, mask=None):
+    """The outputs of a model of text at the tokens that are kept."""
+    with default_dtype(model.dtype):
+        y = model(text, attention_mask=None if mask is None else mask.long())[0]
+    return [y if mask is None else y[mask]]
+
+
+def causal_models():
+    """Each kind of model that writes from left to right, and a model of it."""
+    yield "gemma2", gemma_model()
+    yield "gemma2 without a cap", gemma_model(attn_logit_softcapping=None)
+    yield "vaultgemma", gemma_model("VaultGemma")
+    yield "gpt_oss", gpt_oss_model()
+    yield "bloom", bloom_model()
+    yield "mpt", mpt_model()
+    yield "mpt, clipped", mpt_model(clip_qkv=0.3, softmax_scale=0.7)
+
+
 def of_t5(model, source, target, mask=None):
     options = {} if mask is None else {"attention_mask": mask.long(), "decoder_attention_mask": torch.ones_like(target)}
     out = model(input_ids=source, decoder_input_ids=target, use_cache=False, **options)
@@ -79,8 +97,16 @@ def cases():
             for implementation in ("eager", "sdpa") if "sdpa" in _implementations(module, kind) else ("eager",):
                 yield f"{kind}, {implementation}{name}", t5_model(module, kind, implementation), (
                     lambda model, mask=mask: of_t5(model, text, target, mask)), 3 * L
+        for kind in ("LongT5", "SwitchTransformers"):
+            model = t5_model(transformers, kind)
+            attentions = 3 * L if kind == "SwitchTransformers" else 2 * L  # LongT5's encoder attends to what is near
+            yield kind + name, model, lambda model, mask=mask: of_t5(model, text, target, mask), attentions
         yield "pop2piano" + name, t5_model(pop2piano, "Pop2Piano"), lambda model, mask=mask: [model(
             inputs_embeds=x, attention_mask=mask, decoder_input_ids=target, use_cache=False).logits], 3 * L
+        yield "mpnet" + name, mpnet_model(), lambda model, mask=mask: of_tokens(model, text, mask), L
+        for kind, model in causal_models():
+            yield kind + name, model, lambda model, mask=mask: of_tokens(model, text, mask), L
+        yield "t5gemma" + name, t5gemma_model(), lambda model, mask=mask: of_t5(model, text, target, mask), 3 * L
         for share, buckets, kinds in itertools.product((True, False), (-1, 4), (["c2p", "p2c"], ["p2c"], ["c2p"])):
             if mask is None and kinds != ["c2p", "p2c"]:
                 continue

@@ -64,14 +64,27 @@ def least_scores(scores):
 
 @contextlib.contextmanager
 def in_double():
-    """Lets transformers 4.57.6 compute in double: T5 rounds its probabilities to floats, and Transformer-XL calls
-    type_as with a dtype, which no torch takes."""
-    type_as, to_float = torch.Tensor.type_as, torch.Tensor.float
+    """Lets transformers 4.57.6 compute in double: T5 and others round their probabilities to floats, and Transformer-XL
+    calls type_as with a dtype, which no torch takes."""
+    type_as, to_float, softmax = torch.Tensor.type_as, torch.Tensor.float, torch.nn.functional.softmax
     with mock.patch.object(torch.Tensor, "type_as", lambda tensor, other=None, dtype=None: (
             tensor.to(dtype) if other is None else type_as(tensor, other))):
         with mock.patch.object(torch.Tensor, "float", lambda tensor: (
                 tensor if tensor.dtype is torch.float64 and tensor.dim() == 4 else to_float(tensor))):
-            yield
+            with mock.patch.object(torch.nn.functional, "softmax", lambda x, dim=None, dtype=None, **_: (
+                    softmax(x, dim, dtype=None if x.dtype is torch.float64 else dtype))):
+                yield
+
+
+@contextlib.contextmanager
+def default_dtype(dtype):
+    """Makes tensors of this dtype where none is said, as MPT does its mask."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def config_of(kind, implementation=None, **fields):
@@ -160,3 +173,47 @@ def deberta_model(**more):
         "relative_attention": True, "position_buckets": 4, "max_relative_positions": 12, "share_att_key": True,
         "pos_att_type": ["c2p", "p2c"], "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0,
         "max_position_embeddings": 20, "norm_rel_ebd": "layer_norm"} | more)))
+
+
+def mpnet_model(**more):
+    return randomize(transformers.MPNetModel(transformers.MPNetConfig(**{
+        "vocab_size": 30, "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16,
+        "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0, "max_position_embeddings": 20} | more)))
+
+
+_decoder = {
+    "vocab_size": 30, "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "head_dim": 4, "intermediate_size": 16, "sliding_window": 4, "attention_dropout": 0, "pad_token_id": 0,
+}
+_capped = _decoder | {"attn_logit_softcapping": 0.5, "query_pre_attn_scalar": 5}
+
+
+def gemma_model(kind="Gemma2", implementation="eager", **more):
+    return randomize(getattr(transformers, kind + "ForCausalLM")(config_of(
+        getattr(transformers, kind + "Config"), implementation, **_capped | more)))
+
+
+def t5gemma_model(implementation="eager", **more):
+    part = _capped | {"dropout_rate": 0} | more
+    config = transformers.T5GemmaConfig(encoder=dict(part), decoder=dict(part), vocab_size=30, dropout_rate=0)
+    for each in (config, config.encoder, config.decoder):
+        each._attn_implementation = implementation
+    return randomize(transformers.T5GemmaForConditionalGeneration(config))
+
+
+def gpt_oss_model(**more):
+    return randomize(transformers.GptOssForCausalLM(config_of(
+        transformers.GptOssConfig, "eager", **_decoder | {"num_local_experts": 2, "num_experts_per_tok": 1} | more)))
+
+
+def bloom_model(**more):
+    return randomize(transformers.BloomForCausalLM(transformers.BloomConfig(**{
+        "vocab_size": 30, "hidden_size": C, "n_layer": L, "n_head": H, "hidden_dropout": 0, "attention_dropout": 0,
+        "pad_token_id": 0} | more)))
+
+
+def mpt_model(**more):
+    attention = {name: more.pop(name) for name in ("attn_pdrop", "clip_qkv", "softmax_scale") if name in more}
+    return randomize(transformers.MptForCausalLM(transformers.MptConfig(**{
+        "vocab_size": 30, "d_model": C, "n_layers": L, "n_heads": H, "max_seq_len": 20, "resid_pdrop": 0,
+        "attn_config": attention} | more)))

@@ -1,6 +1,5 @@
 """Attention of the models of Hugging Face's transformers and of NeMo, computed by this package's kernel."""
 
-import inspect
 import sys
 import warnings
 
@@ -42,7 +41,7 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
         elif row is None and (known_base := _known_base(module)) is not None:
             derived.setdefault((kind, known_base), []).append((name, module))
         elif _is_host(module):
-            found.append((name, module, kind, host(kind, hosts[_path(kind)]), "forward"))
+            found.append((name, module, kind, host(kind, hosts[_path(kind)]), hosts[_path(kind)].method))
     complaints += [_why_derived(known_base, modules) for (_, known_base), modules in derived.items()]
     if not found and not complaints and not any(map(is_accelerated, model.modules())):
         looked_for = ", ".join(path.rpartition(".")[2] for path in known)
@@ -120,12 +119,14 @@ def _why_derived(known_base, modules):
 
 
 def _is_host(module):
-    """Whether a module has to tell the attentions in it what these are not told."""
-    return "forward" not in vars(module) and _is_host_class(type(module))
+    """Whether a module has to let the attentions in it know what these are not told."""
+    kind = type(module)
+    return _is_host_class(kind) and hosts[_path(kind)].method not in vars(module)
 
 
 def _is_host_class(kind):
-    return _path(kind) in hosts and "layer_head_mask" in inspect.signature(kind.forward).parameters
+    row = hosts.get(_path(kind))
+    return row is not None and row.applies(kind)
 
 
 def _path(kind):
@@ -146,4 +147,5 @@ def _complaint(module, row):
         return f"{kind} has a {row.method} of its own"
     if not row.fits(module):
         return f"{kind} is not built as in {row.checked}"
-    return None
+    reason = row.refuses(module)
+    return None if reason is None else f"{kind} {reason}"

@@ -33,9 +33,9 @@ def accelerated(old, row):
     return _derived(old, row.method, lambda original, names: _method(original, row, names))
 
 
-def host(old, tell):
-    """The class derived from one around attentions that `tell` lets know what they are not told."""
-    return _derived(old, "forward", lambda original, names: _telling(original, tell, names))
+def host(old, row):
+    """The class derived from one around attentions, which lets them know what they are not told."""
+    return _derived(old, row.method, lambda original, names: _around(original, row, names))
 
 
 def _derived(old, name, make):
@@ -63,12 +63,12 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__} has no attribute {name}")
 
 
-def _telling(original, tell, names):
-    def forward(self, *arguments, **named):
+def _around(original, row, names):
+    def method(self, *arguments, **named):
         if len(arguments) > len(names):
             return original(self, *arguments, **named)
-        return original(self, **tell(self, dict(zip(names, arguments)) | named))
-    return forward
+        return row.computes(self, dict(zip(names, arguments)) | named, original, _is_short)
+    return method
 
 
 def _method(original, row, names):
@@ -202,7 +202,7 @@ def _unseeing(what, q, k, v, terms, options):
     """The output of queries that see no key, as the module's own code has it."""
     if what == "zero":
         return torch.zeros((), dtype=v.dtype, device=v.device)
-    mean = v.mean(2, keepdim=True)  # [B, H, 1, D]
+    mean = v.mean(2, keepdim=True).repeat_interleave(q.shape[1] // v.shape[1], 1)  # [B, H, 1, D]
     if what != "rounded":
         return mean
     # The scores were rounded to one number when the lowest was added to them: the value does not depend on them,

@@ -1,13 +1,15 @@
 """The attentions of transformers and NeMo that accelerate replaces: one table, with a row for each class."""
 
+import inspect
 import math
 import sys
 
 import torch
 
+from .causal_models import causal_models, mpt_block
 from .operator import checked
 from .remembered import remembered
-from .row import Row, base, implementation, is_accelerated, merged, projected, same, scores_of, split, through
+from .row import Host, Row, base, implementation, is_accelerated, merged, projected, same, scores_of, split, through
 from .visibility import hides, seen
 
 
@@ -207,14 +209,17 @@ def _t5_result(module, call, y, terms):
     return (y, table) if "cache_position" in module._names_of_call else (y, table, None)
 
 
+def _dense(table, T):
+    """A bias by distance as scores of T queries."""
+    return table.unfold(0, len(table) - T + 1, 1).flip(0).permute(1, 0, 2)[None]  # [1, H, T, K]
+
+
 def _t5_plain(module, call):
     """The bias that an earlier layer has passed on, in the dense form of the module's own code."""
     table = call.get("position_bias")
     if table is None or table.dim() != 2:
         return call
-    T = call["hidden_states"].shape[1]
-    K = table.shape[0] - T + 1
-    bias = table.unfold(0, K, 1).flip(0).permute(1, 0, 2)[None]  # [1, H, T, K]
+    bias = _dense(table, call["hidden_states"].shape[1])
     if "cache_position" in module._names_of_call and call.get("mask") is not None:
         bias = bias + call["mask"][..., :K]  # as its own code passes it on
     return call | {"position_bias": bias}
@@ -385,18 +390,47 @@ def _deberta_fits(module):
     return module.share_att_key or all(hasattr(module, needed[each]) for each in module.pos_att_type if each in needed)
 
 
+# MPNet. Its encoder makes one dense bias for all layers; here it makes a table [2T - 1, H].
+
+def _mpnet_encoder(encoder, call, original, is_short):
+    (B, T), layers = call["x"].shape[:2], encoder.layer
+    if call.get("position_ids") is not None or is_short(B * encoder.n_heads * T * T) or not all(
+            is_accelerated(layer.attention.attn) for layer in layers):
+        return original(encoder, **call)
+    distance = torch.arange(1 - T, T, device=call["x"].device)
+    return encoder.relative_attention_bias(encoder.relative_position_bucket(
+        distance, num_buckets=call.get("num_buckets", 32)))
+
+
+def _mpnet_can(module, call):
+    bias = call.get("position_bias")
+    return bias is None or bias.shape == (2 * call["hidden_states"].shape[1] - 1, module.num_attention_heads)
+
+
+def _mpnet_terms(module, call, T, K):
+    table = call.get("position_bias")
+    return {} if table is None else {"position_scores": table * math.sqrt(module.attention_head_size)}
+
+
+def _mpnet_plain(module, call):
+    bias = call.get("position_bias")
+    if bias is None or bias.dim() != 2:
+        return call
+    return call | {"position_bias": _dense(bias, call["hidden_states"].shape[1])}
+
+
 # UMT5 of transformers 4, whose attention always returns its weights: the block around it knows who asks for them.
 
 _unasked = "nobody asks for the weights"
 
 
-def _umt5_block_tells(block, call):
-    """The call of a block, which hands on to its accelerated attentions that nobody asks for their weights."""
+def _umt5_block(block, call, original, is_short):
+    """A block that hands on to its accelerated attentions that nobody asks for their weights."""
     attentions = {"layer_head_mask": getattr(block.layer[0], "SelfAttention", None),
                   "cross_attn_layer_head_mask": getattr(block.layer[1], "EncDecAttention", None)}
     unasked = {name: _unasked for name, attention in attentions.items()
                if not call.get("output_attentions") and call.get(name) is None and is_accelerated(attention)}
-    return call | unasked
+    return original(block, **call | unasked)
 
 
 def _umt5_can(module, call):
@@ -412,6 +446,7 @@ def _umt5_plain(module, call):
 
 
 _checked = "transformers 4.57.6, 5.23.0 and 5.24.0"
+_checked_4 = "transformers 4.57.6"
 _t5_takes = "hidden_states mask key_value_states position_bias past_key_values cache"
 
 known = {
@@ -459,6 +494,15 @@ known = {
     "umt5.modeling_umt5.UMT5Attention": _t5(
         "hidden_states encoder_hidden_states attention_mask past_key_values cache layer_head_mask",
         lambda module, call, y, terms: (module.o(merged(y)), None), _umt5_plain, _umt5_can),
+    "switch_transformers.modeling_switch_transformers.SwitchTransformersAttention": _t5(_t5_takes, _t5_result, _t5_plain),
+    "longt5.modeling_longt5.LongT5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
+    "mpnet.modeling_mpnet.MPNetSelfAttention": Row(
+        _checked_4, "hidden_states attention_mask position_bias", modules="q k v o dropout",
+        values="num_attention_heads attention_head_size", heads=projected("q", "k", "v", "attention_head_size"),
+        terms=_mpnet_terms, can=_mpnet_can, plain=_mpnet_plain,
+        scores=lambda module, call: scores_of(call["hidden_states"], module.num_attention_heads),
+        scale=lambda module: module.attention_head_size ** -0.5, dropout=lambda module: module.dropout,
+        result=lambda module, call, y, terms: (module.o(merged(y)),)),
     "xlnet.modeling_xlnet.XLNetRelativeAttention": Row(
         _checked, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
         modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
@@ -469,7 +513,7 @@ known = {
         mask=lambda module, call: call.get("attn_mask"), rows=_by_time, read=hides,
         agrees=_xlnet_agrees),
     "deprecated.transfo_xl.modeling_transfo_xl.RelPartialLearnableMultiHeadAttn": Row(
-        "transformers 4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
+        _checked_4, "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
         tensors="r_w_bias r_r_bias", values="n_head d_head scale pre_lnorm", heads=_transfo_xl_heads,
         terms=_transfo_xl_terms, scores=_transfo_xl_scores, scale=lambda module: module.scale,
         dropout=lambda module: module.dropatt,
@@ -495,7 +539,11 @@ known = {
         dropout=lambda module: module.dropout_rate if module.use_pytorch_sdpa else module.dropout,
         result=lambda module, call, y, terms: module.linear_out(merged(y)),
         mask=lambda module, call: call.get("mask"), read=hides, blind=lambda module: "zero"),
-}
+} | causal_models
 
-# Modules around attentions: (module, call) -> the call that they hand on.
-hosts = {"umt5.modeling_umt5.UMT5Block": _umt5_block_tells}
+hosts = {
+    "umt5.modeling_umt5.UMT5Block": Host(
+        _umt5_block, applies=lambda kind: "layer_head_mask" in inspect.signature(kind.forward).parameters),
+    "mpt.modeling_mpt.MptBlock": Host(mpt_block),
+    "mpnet.modeling_mpnet.MPNetEncoder": Host(_mpnet_encoder, method="compute_position_bias"),
+}

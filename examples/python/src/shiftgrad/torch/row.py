@@ -42,6 +42,7 @@ class Row:
     method: str = "forward"
     applies: Callable = is_true  # (module) -> whether it has relative positions at all
     fits: Callable = is_true  # (module) -> whether its attributes are what the row wants
+    refuses: Callable = lambda module: None  # (module) -> why it is left alone, behind the name of its class, or None
     can: Callable = is_true  # (module, call) -> whether the kernel can compute this call
     # (module, call) -> the scores B·H·T·K of a call, in little time, since all calls are asked for them
     scores: Callable = lambda module, call: scores_of(call["hidden_states"], module.num_heads)
@@ -53,6 +54,15 @@ class Row:
     # (module) -> what a query gives that sees no key: as _unseeing says, or "own" for a call of its own code.
     blind: Callable = lambda module: "own"
     plain: Callable = same  # (module, call) -> the call as the module's own code takes it
+
+
+@dataclass(frozen=True)
+class Host:
+    """A module around attentions that gives these what they could not know, or in a form that the kernel takes."""
+
+    computes: Callable  # (module, call, its own method, scores -> whether a call is short) -> what its method returns
+    method: str = "forward"
+    applies: Callable = is_true  # (class) -> whether it is as in the versions that need it
 
 
 def scores_of(x, heads):
