@@ -103,6 +103,10 @@ def cases():
             yield kind + name, model, lambda model, mask=mask: of_t5(model, text, target, mask), attentions
         yield "pop2piano" + name, t5_model(pop2piano, "Pop2Piano"), lambda model, mask=mask: [model(
             inputs_embeds=x, attention_mask=mask, decoder_input_ids=target, use_cache=False).logits], 3 * L
+        for more in ({}, {"max_relative_positions": 4}, {"pos_att_type": ["c2p"]}, {"pos_att_type": ["p2c"]}):
+            yield f"deberta, {more}{name}", first_deberta_model(**more), lambda model, mask=mask: of_tokens(
+                model, text, mask), L
+        yield "seamless_m4t" + name, first_seamless_encoder(), lambda model, mask=mask: of_features(model, x, mask), L
         yield "mpnet" + name, mpnet_model(), lambda model, mask=mask: of_tokens(model, text, mask), L
         for kind, model in causal_models():
             yield kind + name, model, lambda model, mask=mask: of_tokens(model, text, mask), L

@@ -217,3 +217,18 @@ def mpt_model(**more):
     return randomize(transformers.MptForCausalLM(transformers.MptConfig(**{
         "vocab_size": 30, "d_model": C, "n_layers": L, "n_heads": H, "max_seq_len": 20, "resid_pdrop": 0,
         "attn_config": attention} | more)))
+
+
+def first_deberta_model(**more):
+    return randomize(transformers.DebertaModel(transformers.DebertaConfig(**{
+        "vocab_size": 30, "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16,
+        "relative_attention": True, "max_relative_positions": 12, "pos_att_type": ["c2p", "p2c"],
+        "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0, "max_position_embeddings": 20} | more)))
+
+
+def first_seamless_encoder(**more):
+    from transformers.models.seamless_m4t import modeling_seamless_m4t
+    return randomize(modeling_seamless_m4t.SeamlessM4TConformerEncoder(transformers.SeamlessM4TConfig(**{
+        "hidden_size": C, "speech_encoder_layers": L, "speech_encoder_attention_heads": H,
+        "speech_encoder_intermediate_size": 16, "speech_encoder_dropout": 0, "speech_encoder_layerdrop": 0,
+        "conv_depthwise_kernel_size": 3, "position_embeddings_type": "relative"} | more)))

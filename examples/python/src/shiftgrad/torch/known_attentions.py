@@ -316,7 +316,12 @@ def _transfo_xl_result(module, call, y, terms):
 
 def _deberta_scale(module):
     """1/√(D · terms), with the root rounded to a float as there."""
-    x = math.sqrt(module.attention_head_size * (1 + ("c2p" in module.pos_att_type) + ("p2c" in module.pos_att_type)))
+    return _inverse_root(module.attention_head_size * (
+        1 + ("c2p" in module.pos_att_type) + ("p2c" in module.pos_att_type)))
+
+
+def _inverse_root(x):
+    x = math.sqrt(x)
     fraction, exponent = math.frexp(x)
     return 1 / math.ldexp(round(math.ldexp(fraction, 24)), exponent - 24)
 
@@ -324,7 +329,7 @@ def _deberta_scale(module):
 def _deberta_positions(module, T, device):
     """The bucket of each distance from T - 1 down."""
     distance = torch.arange(T - 1, -T, -1, device=device)
-    if module.position_buckets > 0 and module.max_relative_positions > 0:
+    if getattr(module, "position_buckets", -1) > 0 and module.max_relative_positions > 0:
         bucket = sys.modules[base(module).__module__].make_log_bucket_position
         distance = bucket(distance, module.position_buckets, module.max_relative_positions)
     return distance.long()
@@ -347,7 +352,7 @@ def _is_usual(module, relative_pos, T):
     def is_usual(given):
         return given.numel() == T * T and bool(_are_usual(module, given, T))
 
-    key = T, module.position_buckets, module.max_relative_positions
+    key = T, getattr(module, "position_buckets", -1), module.max_relative_positions
     return remembered(relative_pos, key, is_usual)
 
 
@@ -388,6 +393,37 @@ def _deberta_terms(module, call, T, K):
 def _deberta_fits(module):
     needed = {"c2p": "pos_key_proj", "p2c": "pos_query_proj"}
     return module.share_att_key or all(hasattr(module, needed[each]) for each in module.pos_att_type if each in needed)
+
+
+# The first DeBERTa, which projects to the heads at once and has no buckets.
+
+def _first_deberta_can(module, call):
+    rows, given, T = call.get("rel_embeddings"), call.get("relative_pos"), call["hidden_states"].shape[1]
+    if not isinstance(rows, torch.Tensor) or not isinstance(given, torch.Tensor) or call.get("attention_mask") is None:
+        return False
+    if rows.shape[0] != 2 * module.max_relative_positions or given.numel() != T * T:
+        return False
+    return torch.compiler.is_compiling() or _is_usual(module, given, T)
+
+
+def _first_deberta_heads(module, call):
+    q, k, v = split(module.in_proj(call["hidden_states"]), 3 * module.attention_head_size).chunk(3, -1)
+    q_bias, v_bias = (split(bias[None, None], module.attention_head_size) for bias in (module.q_bias, module.v_bias))
+    return q + q_bias, k, v + v_bias
+
+
+def _first_deberta_terms(module, call, T, K):
+    most = module.max_relative_positions
+    span = min(T, most)
+    row = (_deberta_distances(module, call, T) + span).clamp(0, 2 * span - 1)
+    table = module.pos_dropout(call["rel_embeddings"][most - span:most + span])
+    by_distance = lambda project: project(table)[row].unflatten(-1, (-1, module.attention_head_size))  # [n, H, D]
+    terms = {}
+    if "c2p" in module.pos_att_type:
+        terms["position_rows"] = by_distance(module.pos_proj)
+    if "p2c" in module.pos_att_type:
+        terms["position_queries"] = by_distance(module.pos_q_proj)
+    return terms
 
 
 # MPNet. Its encoder makes one dense bias for all layers; here it makes a table [2T - 1, H].
@@ -465,6 +501,11 @@ known = {
         modules=_conformer_modules + " linear_pos", tensors="pos_bias_u pos_bias_v", values="head_size num_heads",
         applies=lambda module: getattr(module, "position_embeddings_type", "relative") == "relative",
         can=_has_positions("relative_position_embeddings"), terms=_conformer_terms),
+    "seamless_m4t.modeling_seamless_m4t.SeamlessM4TConformerSelfAttention": Row(
+        _checked_4, "hidden_states attention_mask relative_position_embeddings", **_conformer,
+        modules=_conformer_modules + " linear_pos", tensors="pos_bias_u pos_bias_v", values="head_size num_heads",
+        applies=lambda module: getattr(module, "position_embeddings_type", "relative") == "relative",
+        can=_has_positions("relative_position_embeddings"), terms=_conformer_terms),
     "fastspeech2_conformer.modeling_fastspeech2_conformer.FastSpeech2ConformerAttention": Row(
         _checked, "hidden_states attention_mask pos_emb", modules=_conformer_modules + " linear_pos",
         tensors="pos_bias_u pos_bias_v", values="head_dim num_heads",
@@ -527,6 +568,17 @@ known = {
                "max_relative_positions pos_ebd_size",
         applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
         heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale,
+        scores=lambda module, call: scores_of(call["hidden_states"], module.num_attention_heads),
+        dropout=lambda module: module.dropout,
+        result=lambda module, call, y, terms: (merged(y), None), read=seen, blind=lambda module: "mean"),
+    "deberta.modeling_deberta.DisentangledSelfAttention": Row(
+        _checked_4, "hidden_states attention_mask relative_pos rel_embeddings", modules="in_proj dropout pos_dropout",
+        tensors="q_bias v_bias",
+        values="attention_head_size num_attention_heads pos_att_type max_relative_positions talking_head",
+        applies=lambda module: getattr(module, "relative_attention", True), can=_first_deberta_can,
+        refuses=lambda module: "mixes its heads, by talking_head" if module.talking_head else None,
+        heads=_first_deberta_heads, terms=_first_deberta_terms,
+        scale=lambda module: _inverse_root(module.attention_head_size * (1 + len(module.pos_att_type))),
         scores=lambda module, call: scores_of(call["hidden_states"], module.num_attention_heads),
         dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: (merged(y), None), read=seen, blind=lambda module: "mean"),
