@@ -2,6 +2,7 @@
 """Finds how few scores an attention of transformers may have for sg.accelerate to gain something.
 
     short_inputs.py [--threads 1 2 …] [--seconds N] [--rule] [--scores LEAST MOST] [--batch 1 8] [--lengths 16 64 …]
+                    [--only MODEL …]
 
 Each line has the threads, an attention of a model's size, B, T, the scores B·H·T·K of a call, and the time of its own
 code over that of the kernel, in inference and training: the least of many calls of both in turn, in floats. With one
@@ -18,7 +19,11 @@ import time
 
 import torch
 import transformers
+from transformers.models.bloom import modeling_bloom as bloom
 from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta
+from transformers.models.gemma2 import modeling_gemma2 as gemma2
+from transformers.models.gpt_oss import modeling_gpt_oss as gpt_oss
+from transformers.models.mpnet import modeling_mpnet as mpnet
 from transformers.models.parakeet import modeling_parakeet as parakeet
 from transformers.models.t5 import modeling_t5 as t5
 from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert as wav2vec2_bert
@@ -68,6 +73,50 @@ def of_w2v_bert():
         lambda x: lambda module: module(x)[0])
 
 
+def causal_mask(x):
+    T = x.shape[1]
+    return torch.full((T, T), torch.finfo(x.dtype).min).triu(1).expand(len(x), 1, T, T)
+
+
+def of_decoder(module, rotary, width, heads):
+    def call(x):
+        turn, mask = rotary(x, torch.arange(x.shape[1])[None]), causal_mask(x)
+        return lambda module: module(x, position_embeddings=turn, attention_mask=mask)[0]
+    return module, width, heads, call
+
+
+def of_gemma2():
+    config = transformers.Gemma2Config(attn_implementation="eager")
+    return of_decoder(gemma2.Gemma2Attention(config, 1), gemma2.Gemma2RotaryEmbedding(config), 2304, 8)
+
+
+def of_gpt_oss():
+    config = transformers.GptOssConfig(attn_implementation="eager")
+    module = gpt_oss.GptOssAttention(config, 1)
+    torch.nn.init.normal_(module.sinks)
+    return of_decoder(module, gpt_oss.GptOssRotaryEmbedding(config), 2880, 64)
+
+
+def of_bloom():
+    def call(x):
+        alibi, mask = bloom.build_alibi_tensor(torch.ones(x.shape[:2]), 16, x.dtype), causal_mask(x)
+        return lambda module: module(x, x, alibi, mask)[0]
+    return bloom.BloomAttention(transformers.BloomConfig(hidden_size=1024, n_head=16), 0), 1024, 16, call
+
+
+def of_mpnet():
+    """A layer that gets the bias of the encoder: dense, and of the accelerated model a table."""
+    encoder = mpnet.MPNetEncoder(transformers.MPNetConfig(num_hidden_layers=1))
+
+    def call(x):
+        T, is_own = x.shape[1], lambda module: type(module) is mpnet.MPNetSelfAttention or accelerated._is_short(
+            12 * x.shape[0] * x.shape[1] ** 2)
+        bias = encoder.compute_position_bias(x).detach()
+        table = torch.cat([bias[0, :, :, 0].flip(1), bias[0, :, 0, 1:]], 1).T.flip(0).contiguous()  # [2T - 1, H]
+        return lambda module: module(x, torch.zeros(len(x), 1, 1, T), position_bias=bias if is_own(module) else table)[0]
+    return encoder.layer[0].attention.attn, 768, 12, call
+
+
 def ratio(theirs, ours, step, clock, seconds):
     """The least time of one over that of the other, of calls in turn."""
     best, used, runs = [math.inf, math.inf], 0, 0
@@ -87,6 +136,12 @@ def least_scores(found, bound=0.99):
     return min((scores for scores, _ in found if scores > slower), default=None)
 
 
+modules = {
+    "T5-small": of_t5, "Parakeet": of_parakeet, "DeBERTa-v3-base": of_deberta, "w2v-BERT 2.0": of_w2v_bert,
+    "Gemma-2-2b": of_gemma2, "gpt-oss-20b": of_gpt_oss, "Bloom-560m": of_bloom, "MPNet-base": of_mpnet,
+}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
@@ -95,6 +150,7 @@ def main():
     parser.add_argument("--scores", type=int, nargs=2, default=[0, 2**20], help="of the calls to measure")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--lengths", type=int, nargs="+", default=[1, 16, 32, 64, 96, 128, 192, 256, 384])
+    parser.add_argument("--only", nargs="+", choices=modules, help="attentions of these models")
     options = parser.parse_args()
     if not options.rule:
         accelerated.LEAST_SCORES = 0
@@ -102,8 +158,8 @@ def main():
     for threads in options.threads:
         torch.set_num_threads(threads)
         clock, found = time.thread_time if threads == 1 else time.perf_counter, []
-        for name, make in {"T5-small": of_t5, "Parakeet": of_parakeet, "DeBERTa-v3-base": of_deberta,
-                           "w2v-BERT 2.0": of_w2v_bert}.items():
+        for name in options.only or modules:
+            make = modules[name]
             theirs, width, heads, calls = make()
             theirs.eval()
             ours = copy.deepcopy(theirs)

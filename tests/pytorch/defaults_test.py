@@ -17,7 +17,7 @@ from fresh_models import in_double, missing
 from layers import forms, inputs, label, randomized
 
 import shiftgrad.torch as sg
-from shiftgrad.torch.known_attentions import is_accelerated
+from shiftgrad.torch.row import is_accelerated
 
 B, H, T, K, D = 2, 2, 4, 6, 4
 others = ((torch.float64, "cpu"), (torch.bfloat16, "cpu"), (torch.float32, "meta"))

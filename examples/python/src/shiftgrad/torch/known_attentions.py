@@ -12,6 +12,9 @@ from .remembered import remembered
 from .row import Host, Row, base, implementation, is_accelerated, merged, projected, same, scores_of, split, through
 from .visibility import hides, seen
 
+_checked = "transformers 4.57.6, 5.23.0 and 5.24.0"
+_checked_4 = "transformers 4.57.6"
+
 
 def are_alike(rows):
     """Whether the members of a batch have the same rows, also for the gradients. A compiler cannot see that.
@@ -225,9 +228,9 @@ def _t5_plain(module, call):
     return call | {"position_bias": bias}
 
 
-def _t5(takes, result, plain=same, can=_t5_can):
+def _t5(takes, result, plain=same, can=_t5_can, package=_checked):
     return Row(
-        _checked, takes, heads=_t5_heads, terms=_t5_terms, scale=lambda module: getattr(module, "scaling", 1.0),
+        package, takes, heads=_t5_heads, terms=_t5_terms, scale=lambda module: getattr(module, "scaling", 1.0),
         dropout=lambda module: module.dropout, result=result, modules="q k v o",
         values="has_relative_attention_bias key_value_proj_dim n_heads dropout layer_idx compute_bias",
         fits=lambda module: not module.has_relative_attention_bias or hasattr(module, "relative_attention_bias"),
@@ -481,8 +484,6 @@ def _umt5_plain(module, call):
     return call | {"layer_head_mask": None} if _is_unasked(call) else call
 
 
-_checked = "transformers 4.57.6, 5.23.0 and 5.24.0"
-_checked_4 = "transformers 4.57.6"
 _t5_takes = "hidden_states mask key_value_states position_bias past_key_values cache"
 
 known = {
@@ -535,8 +536,9 @@ known = {
     "umt5.modeling_umt5.UMT5Attention": _t5(
         "hidden_states encoder_hidden_states attention_mask past_key_values cache layer_head_mask",
         lambda module, call, y, terms: (module.o(merged(y)), None), _umt5_plain, _umt5_can),
-    "switch_transformers.modeling_switch_transformers.SwitchTransformersAttention": _t5(_t5_takes, _t5_result, _t5_plain),
-    "longt5.modeling_longt5.LongT5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
+    "switch_transformers.modeling_switch_transformers.SwitchTransformersAttention": _t5(
+        _t5_takes, _t5_result, _t5_plain, package=_checked_4),
+    "longt5.modeling_longt5.LongT5Attention": _t5(_t5_takes, _t5_result, _t5_plain, package=_checked_4),
     "mpnet.modeling_mpnet.MPNetSelfAttention": Row(
         _checked_4, "hidden_states attention_mask position_bias", modules="q k v o dropout",
         values="num_attention_heads attention_head_size", heads=projected("q", "k", "v", "attention_head_size"),
