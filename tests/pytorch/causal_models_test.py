@@ -168,15 +168,23 @@ class Causal(unittest.TestCase):
         torch.testing.assert_close(*results, rtol=0, atol=1e-8)
 
     def test_compile(self):
-        for name, model in causal_models():
-            theirs, ours = both(model.float())
-            torch._dynamo.reset()
-            with self.subTest(name), torch.no_grad():
-                compiled = torch.compile(ours, backend="aot_eager")
-                for options in ({}, {"attention_mask": kept.long()}):
-                    expected = theirs(self.text, use_cache=False, **options).logits
-                    got = compiled(self.text, use_cache=False, **options).logits
-                    torch.testing.assert_close(got[kept], expected[kept], rtol=1e-4, atol=1e-4)
+        lowest = torch.finfo(torch.float64).min
+        hidden = torch.ones(T, T, dtype=torch.bool).triu(1) | ~kept[:, None, None]  # [B, 1, T, T]
+        x, added, turn = randn(B, T, C), lowest * hidden, (randn(1, T, 4), randn(1, T, 4))
+        decoder = lambda module: module(x, position_embeddings=turn, attention_mask=added)[0]
+        for theirs, run in (
+            (gemma_model().model.layers[0].self_attn, decoder), (gpt_oss_model().model.layers[0].self_attn, decoder),
+            (bloom_model().transformer.h[0].self_attention, lambda module: module(x, x, alibi, added)[0]),
+            (mpt_model().transformer.blocks[0], lambda module: module(x, bias, hidden)[0]),
+        ):
+            alibi, bias = randn(B * H, 1, T), randn(H, 1, T + 4)
+            with self.subTest(type(theirs).__name__), torch.no_grad():
+                ours = both(theirs)[1]
+                with in_double():
+                    expected = run(theirs)
+                torch._dynamo.reset()
+                got = torch.compile(run, backend="eager", fullgraph=True)(ours)
+                torch.testing.assert_close(got, expected, rtol=0, atol=1e-8)
 
     def test_gradient_checkpointing(self):
         for model in (gemma_model(), mpt_model()):
