@@ -62,7 +62,8 @@ def _soft_cap(module, call, T, K):
 def _decoder(term, **more):
     return Row(_checked, **{
         "takes": "hidden_states position_embeddings attention_mask past_key_values position_ids",
-        "modules": "q_proj k_proj v_proj o_proj", "values": "config head_dim scaling attention_dropout layer_idx " + term,
+        "modules": "q_proj k_proj v_proj o_proj",
+        "values": "config head_dim scaling attention_dropout layer_idx " + term,
         "heads": _decoder_heads, "can": _decoder_can, "scores": _decoder_scores, "result": through("o_proj"),
         "scale": lambda module: module.scaling, "dropout": lambda module: module.attention_dropout} | more)
 
@@ -206,7 +207,8 @@ causal_models = {
     "gpt_oss.modeling_gpt_oss.GptOssAttention": _decoder(
         "sinks", terms=lambda module, call, T, K: {"sink": module.sinks}, blind=lambda module: "zero"),
     "bloom.modeling_bloom.BloomAttention": Row(
-        _checked, "hidden_states residual alibi attention_mask layer_past", modules="query_key_value dense attention_dropout",
+        _checked, "hidden_states residual alibi attention_mask layer_past",
+        modules="query_key_value dense attention_dropout",
         values="num_heads head_dim beta inv_norm_factor hidden_dropout pretraining_tp slow_but_exact layer_idx _reshape",
         refuses=_bloom_in_slices, heads=_bloom_heads, terms=_bloom_terms, can=_bloom_can, scores=_bloom_scores,
         scale=lambda module: module.inv_norm_factor, dropout=lambda module: module.attention_dropout,
