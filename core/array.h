@@ -28,8 +28,6 @@ void require_complete(const char* operation, const char* name, const Array<T>& a
 template <class T>
 Array<T> rows(const Array<T>& array, int64_t begin, int64_t end) {
   require_complete("rows", "the array", array);
-  require(!array.shape.empty() && 0 <= begin && begin <= end && end <= array.shape[0],
-          "rows: ", begin, " to ", end, " of ", array.shape);
   Dims shape = array.shape;
   require(!shape.empty() && 0 <= begin && begin <= end && end <= shape[0], "rows: ", begin, " to ",
           end, " of ", shape);

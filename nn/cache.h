@@ -6,8 +6,8 @@
 //     std::unique_ptr<Cache> cache = layer.make_cache();  // has seen nothing
 //     Tensor y = layer(x, *cache, context);               // forward(x, cache, context)
 //
-// The call goes through `advance`: `forward` adds x to a copy of the cache, and if it has not
-// thrown, the cache becomes that copy.
+// The call (layer.cpp) goes through `advance`, which lets the cache `update` itself: `forward` adds
+// x to a copy of the cache, and if it has not thrown, the cache becomes that copy.
 
 #include <atomic>
 #include <cstdint>

@@ -19,9 +19,9 @@ Tensor unfilled_parameter(const Dims& shape, Init init) {
   return place.require_gradient();
 }
 
-/// Returns a parameter of the values of(number) of the random numbers that `draw`, called with a
-/// sequence of them, fills a span with, unless it is to have none yet. Any thread can draw any part
-/// of the sequence.
+/// Returns a parameter whose element n is of(number n of a random sequence), unless it is to have
+/// no values yet. `draw(random, numbers)` fills a span from a place of the sequence on, so threads
+/// can share it.
 Tensor drawn_parameter(const Dims& shape, Init init, auto draw, auto of) {
   Tensor result = unfilled_parameter(shape, init);
   if (init.unfilled) return result;

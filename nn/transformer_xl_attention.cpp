@@ -11,15 +11,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeAttention TransformerXLAttention::equation(const Heads& heads,
                                                    const Tensor& positions) const {
-  const auto& [q, k, v, _] = heads;
+  const auto& [q, k, value, _] = heads;
   bool learned = position_embeddings.defined();
   auto by_distance = [&](const Tensor& table) { return last_rows(table, heads.key.size(2)); };
   Tensor r = learned ? by_distance(position_embeddings) : positions;  // r_δ or E_δ [n, H, D]
 
-  RelativeAttention score{.query = q, .key = k, .value = v};  // (a) q_i·k_j
-  score.position_rows = r;                                    // (b) q_i·r_δ
-  score.content_bias = content_bias;                          // (c) u·k_j
-  score.position_bias = position_bias;                        // (d) v·r_δ
+  RelativeAttention score{.query = q, .key = k, .value = value};  // (a) q_i·k_j
+  score.position_rows = r;                                        // (b) q_i·r_δ
+  score.content_bias = content_bias;                              // (c) u·k_j
+  score.position_bias = position_bias;                            // (d) v·r_δ
   if (position_scalar_bias.defined())
     score.position_scores = by_distance(position_scalar_bias);  // (d) s_δ
   return score;

@@ -44,19 +44,19 @@ struct RelativeAttention {
   /// each distance from K - 1 down. n is at least K for a causal visibility and K + T - 1 for one
   /// that sees the future.
   Tensor position_rows{};
-  /// p_δ, of the same shape: what a distance asks of a key.
+  /// What a distance asks of a key.
   Tensor position_queries{};
-  /// s_δ [n, H].
+  /// A score of the distance alone.
   Tensor position_scores{};
-  /// g_j [B, H or 1, K]: a score of the key alone. It is added in floats whatever products are
+  /// [B, H or 1, K]: a score of the key alone. It is added in floats whatever products are
   /// rounded to.
   Tensor key_scores{};
 
   /// clipped_keys [2m + 1, H or 1, D] and clipped_values [2m + 1, H or 1, E]: row c is for the
-  /// clipped distance c.
-  /// With m = 0 all keys share one row: clipped_values is then a bias on the values.
+  /// clipped distance c. With m = 0 all keys share one row: clipped_values is then a bias on the
+  /// values.
   Tensor clipped_keys{};
-  /// b_c.
+  /// What is added to the values.
   Tensor clipped_values{};
 
   /// 1 unless set; a layer's is 1/√D unless its equation sets another (nn/attention.h).

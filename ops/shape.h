@@ -39,7 +39,7 @@ Tensor squeeze(const Tensor& x, int64_t axis);
 /// Returns the elements as a dense row-major tensor: x itself when it is one, else a copy.
 Tensor contiguous(const Tensor& x);
 
-/// Split [B, T, n·D] into heads [B, n, T, D], and merge them again.
+/// Splits [B, T, n·D] into heads [B, n, T, D].
 Tensor split_heads(const Tensor& x, int64_t heads);
 /// Merges heads [B, n, T, D] into [B, T, n·D].
 Tensor merge_heads(const Tensor& x);
