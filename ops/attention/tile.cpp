@@ -60,7 +60,7 @@ int64_t AttentionProblem::grain(int64_t blocks_of_a_task) const {
 
 bool AttentionProblem::keeps_exponentials() const {
   // With them the backward pass takes a fifth less time, but they are as many as the pairs.
-  return K <= tile_keys() && K <= 512 && !a.score_function;
+  return K <= tile_keys() && K <= 512 && !a.score_function && !a.visibility.sight.always;
 }
 
 AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head,

@@ -70,8 +70,9 @@ struct AttentionProblem {
   /// it pays.
   int64_t grain(int64_t blocks_of_a_task) const;
   /// Whether the forward pass keeps e^(score - greatest) for the backward pass, which otherwise
-  /// makes them again. They are kept while one tile has all keys, so that memory stays linear in T,
-  /// unless the slopes of a score function have to be made again anyway.
+  /// makes them again. They are kept while one tile has all keys, so that memory stays linear in T:
+  /// first keys beside a window make a tile of their own, and the slopes of a score function have
+  /// to be made again anyway.
   bool keeps_exponentials() const;
   /// Whether keys, values and distances are packed, which pays for more than a few queries.
   bool packs() const { return packing_pays(T); }

@@ -164,6 +164,9 @@ inline std::vector<AttentionForm> long_forms() {
   form("first keys", 200, 900, {.sight = {.window = 30, .always = 4}}, 0.1);
   form("first keys of several tiles", 110, 1300,
        {.sight = {.causal = false, .window = 100, .always = 600}}, 0);
+  form("first keys, kept exponentials", 200, 200, {.sight = {.window = 16, .always = 4}}, 0.1);
+  form("first keys beside chunks, kept exponentials", 190, 240,
+       {.sight = {.causal = false, .chunk = Chunk{20, 0}, .always = 9}}, 0);
   form("first keys, chunks, masks and spans", 120, 600,
        {.sight = {.causal = true, .chunk = Chunk{50, 0}, .always = 9},
         .padding = some({2, 600}),
