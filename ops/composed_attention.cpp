@@ -65,7 +65,7 @@ Tensor attention_probabilities(const RelativeAttention& attention, const TermEdi
   Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
   Scalar factor = attention.factor.value_or(1);
   if (attention.score_function) {
-    scores = apply_score_function(attention.score_function, scores, factor);
+    scores = apply_score_function(attention.score_function, scores, factor, attention.visibility);
     factor = 1;
   }
   return masked_softmax(scores, attention.visibility, factor, attention.sink);  // [B, H, T, K]

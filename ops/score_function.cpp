@@ -1,5 +1,6 @@
 #include "ops/score_function.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -18,7 +19,8 @@ void ScoreFunction::backward(const ScoreRow&, const Scalar*, Scalar*) const {
 }
 
 SoftCap::SoftCap(double most) : cap(static_cast<Scalar>(most)) {
-  require(cap > 0 && std::isfinite(cap), "soft cap: ", most, ", expected a finite number above 0");
+  require(cap > 0 && std::isfinite(cap) && std::isfinite(1 / cap), "soft cap: ", most,
+          ", expected a number above 0 within the range of the tensors");
 }
 
 void SoftCap::forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const {
@@ -37,21 +39,30 @@ void check_score_function(const char* operation, const ScoreFunction& function, 
 }
 
 Tensor apply_score_function(const std::shared_ptr<const ScoreFunction>& function,
-                            const Tensor& scores, Scalar factor) {
+                            const Tensor& scores, Scalar factor, const Visibility& visibility) {
   const int64_t B = scores.size(0), H = scores.size(1), T = scores.size(2), K = scores.size(3);
   check_score_function("apply_score_function", *function, H);
   const Tensor parameters = with_dense_rows(function->parameters);
   auto row_of = [=](int64_t n) {
-    return ScoreRow{n / T / H, n / T % H, K - T + n % T,
-                    0,         K,         parameters_of_head(parameters, n / T % H)};
+    const int64_t b = n / T / H, h = n / T % H, i = n % T;
+    const Interval seen = visibility.range(b, i, T, K);
+    return ScoreRow{b,
+                    h,
+                    K - T + i,
+                    seen.begin,
+                    std::max<int64_t>(seen.size(), 0),
+                    parameters_of_head(parameters, h)};
   };
   Tensor y = Tensor::empty(scores.shape());
   accumulate(0, y, scores, factor);
   const bool records = recording(std::array{&scores, &parameters});
-  const Tensor slopes = records ? Tensor::empty(scores.shape()) : Tensor();
+  const Tensor slopes = records ? Tensor::zeros(scores.shape()) : Tensor();
   parallel_each(B * H * T, 16, [&](int64_t n) {
-    function->forward(row_of(n), y.mutable_data() + n * K,
-                      records ? slopes.mutable_data() + n * K : nullptr);
+    const ScoreRow row = row_of(n);
+    const int64_t first = n * K + row.first_key;
+    if (row.count > 0)
+      function->forward(row, y.mutable_data() + first,
+                        records ? slopes.mutable_data() + first : nullptr);
   });
   record(y, {&scores, &parameters}, [=](const Tensor& dy) {
     Tensor dscores = Tensor::empty(scores.shape());
@@ -64,8 +75,9 @@ Tensor apply_score_function(const std::shared_ptr<const ScoreFunction>& function
     Tensor sums = Tensor::zeros({B, H, parameters.size(1)});
     parallel_each(B * H, 1, [&](int64_t head) {
       for (int64_t n = head * T; n < (head + 1) * T; ++n)
-        function->backward(row_of(n), dy.data() + n * K,
-                           sums.mutable_data() + head * parameters.size(1));
+        if (const ScoreRow row = row_of(n); row.count > 0)
+          function->backward(row, dy.data() + n * K + row.first_key,
+                             sums.mutable_data() + head * parameters.size(1));
     });
     accumulate(expand(parameters, sums.shape()).open_gradient(), sums);
   });

@@ -20,6 +20,7 @@
 #include <memory>
 
 #include "core/tensor.h"
+#include "ops/visibility.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -59,7 +60,7 @@ struct SoftCap : ScoreFunction {
   /// The cap, in units of scores after the factor.
   Scalar cap;
 
-  /// Caps scores at ±most. Throws when that is not above 0.
+  /// Caps scores at ±most. Throws when that is not above 0, or it or its inverse is not finite.
   explicit SoftCap(double most);
   void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override;
 };
@@ -71,8 +72,10 @@ const Scalar* parameters_of_head(const Tensor& parameters, int64_t h);
 /// one for all.
 void check_score_function(const char* operation, const ScoreFunction& function, int64_t H);
 
-/// Returns f(factor · scores) for scores [B, H, T, K], from a row at a time.
+/// Returns f(factor · scores) for scores [B, H, T, K], a row at a time, of the keys from the first
+/// to the last that the rules and spans of a visibility leave to a query; the others pass nothing
+/// on.
 Tensor apply_score_function(const std::shared_ptr<const ScoreFunction>& function,
-                            const Tensor& scores, Scalar factor);
+                            const Tensor& scores, Scalar factor, const Visibility& visibility);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -10,7 +10,7 @@ namespace shiftgrad::test::attention_forms {
 namespace {
 
 Tensor capped(const Tensor& scores, double cap, Scalar factor) {
-  return apply_score_function(std::make_shared<SoftCap>(cap), scores, factor);
+  return apply_score_function(std::make_shared<SoftCap>(cap), scores, factor, {});
 }
 
 /// y of attention whose scores a function changes, in the kernel or its twin.
@@ -103,10 +103,40 @@ TEST_CASE("an infinite slope of a pair without weight passes nothing on") {
   }
 }
 
+TEST_CASE("a function is asked for what a query sees alone, in the kernel and its twin") {
+  struct LogDistance : ScoreFunction {  // which is not finite for the future
+    void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override {
+      for (int64_t n = 0; n < row.count; ++n) {
+        scores[n] -= row.parameters[0] * std::log1p(static_cast<Scalar>(row.distance(n)));
+        if (slopes) slopes[n] = 1;
+      }
+    }
+    void backward(const ScoreRow& row, const Scalar* gradients, Scalar* sums) const override {
+      for (int64_t n = 0; n < row.count; ++n)
+        sums[0] -= gradients[n] * std::log1p(static_cast<Scalar>(row.distance(n)));
+    }
+  };
+  const AttentionForm form{.name = "", .T = 5, .K = 7, .visibility = causal};
+  std::vector<Tensor> slopes;
+  for (Op op : {relative_attention, composed}) {
+    std::vector<Tensor> inputs = random_inputs(form);
+    auto function = std::make_shared<LogDistance>();
+    function->parameters = RandomValues(4).tensor({2, 1}).require_gradient();
+    RelativeAttention a = form.attention(inputs);
+    a.score_function = function;
+    Tape tape;
+    tape.backward(op(a), random_cotangent(form));
+    slopes.push_back(function->parameters.gradient());
+    for (Scalar slope : slopes.back().values()) CHECK(std::isfinite(slope));
+  }
+  for (size_t n : {0, 1})
+    CHECK(std::abs(slopes[0].values()[n] - slopes[1].values()[n]) <= 64 * epsilon);
+}
+
 TEST_CASE("score functions are refused by name") {
   for (double cap : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
     CHECK(refusal([&] { SoftCap{cap}; }) ==
-          text("soft cap: ", cap, ", expected a finite number above 0"));
+          text("soft cap: ", cap, ", expected a number above 0 within the range of the tensors"));
   auto shifted = std::make_shared<Shifted>();
   std::vector<Tensor> inputs = long_inputs();
   for (Op op : {relative_attention, composed}) {
