@@ -31,6 +31,8 @@ void TokenRows::forget_newest(int64_t count) {
   const int64_t firsts = first_parts_.empty() ? 0 : first_parts_.front().size();
   require(count == 0 || seen_ == firsts + newest || !cut_by_span_,
           "cache: cannot forget tokens when older ones have left the window");
+  require(0 <= count && count <= firsts + newest, "cache: cannot forget ", count, " of ",
+          firsts + newest, " tokens");
   const int64_t of_newest = firsts > 0 ? std::min(count, newest) : count;
   for (SlidingCache& part : parts_) part.forget_newest(of_newest);
   for (SlidingCache& part : first_parts_) part.forget_newest(count - of_newest);
