@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/checked.h"
 #include "core/errors.h"
@@ -87,7 +88,9 @@ LayerTerms Attention::terms(const Tensor& x, const Past& past, Context& context)
   Tensor positions = cache->positions(K - 1, nearest(T), [&](int64_t farthest, int64_t nearest) {
     return position_table(farthest, nearest, context);  // [n, H, D]
   });
-  return with_mask_and_dropout(equation(all, positions), K, context, seen + T - K);
+  RelativeAttention terms = equation(all, positions);
+  if (always && K < seen + T && !scores_distances()) check_no_distances(name, terms);
+  return with_mask_and_dropout(std::move(terms), K, context, seen + T - K);
 }
 
 std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {

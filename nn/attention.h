@@ -22,8 +22,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// or undefined, where any queries are to attend to the keys.
 struct Heads {
   Tensor query;  // [B, H, T, D]
-  Tensor key;    // [B, H, K, D]
-  Tensor value;  // [B, H, K, D]
+  Tensor key;    // [B, H or G, K, D], of G groups of heads
+  Tensor value;  // [B, H or G, K, E]
   /// Whatever else the variant makes of each key's token, which a cache keeps with the keys, such
   /// as FoX's forget gates; undefined where there is nothing. Attention sets it to 0 for padding.
   Tensor extra{};  // [B, K, …]
@@ -51,7 +51,7 @@ struct Attention : Layer, Sight {
   virtual Heads heads(const Tensor& x, const Tensor& memory) const;
   /// Returns all terms over these heads, the first key of which stands at position 0.
   RelativeAttention terms_of(const Heads& heads, Context& context) const;
-  /// Returns what each head takes from the values, Σ_j p_ij v_j [B, H, T, D]. Passes the
+  /// Returns what each head takes from the values, Σ_j p_ij v_j [B, H, T, E]. Passes the
   /// probabilities to the recorder.
   virtual Tensor mix(const RelativeAttention& terms, Context& context) const;
   /// Returns y [B, T, C] of what `mix` returned for the tokens x. A gate or a norm of each head
@@ -60,9 +60,10 @@ struct Attention : Layer, Sight {
 
   /// Returns the terms of the variant's score over these heads, before the factor: 1/√D, unless the
   /// equation sets its own. `positions` is what `position_table` returned for the distances between
-  /// them. Masks in the `visibility` hide keys beside those of the call. Which keys are seen by
-  /// their places is up to the layer's own causal, window and chunk, by which its caches forget,
-  /// and dropout to `attention_dropout`: an equation that sets those of its terms is refused.
+  /// them. Masks in the `visibility` hide keys beside those of the call, and its spans narrow them,
+  /// counted from the first key at hand. Which keys are seen by their places is up to the layer's
+  /// own causal, window, chunk and always, by which its caches forget, and dropout to
+  /// `attention_dropout`: an equation that sets those of its terms is refused.
   virtual RelativeAttention equation(const Heads& heads, const Tensor& positions) const = 0;
 
   /// Returns the heads, with positions rotated into them where the variant does that. The first
@@ -79,7 +80,7 @@ struct Attention : Layer, Sight {
   }
 
   /// Whether the equation depends on how far keys are. If not, and the layer always sees its first
-  /// keys beside a window, its cache is bounded.
+  /// keys beside a window, its cache keeps these and the newest alone, which masks then cover.
   virtual bool scores_distances() const { return true; }
 
   bool sees_ahead() const override { return Sight::sees_ahead(); }

@@ -20,6 +20,17 @@ void check_equation(const std::string& layer, const RelativeAttention& terms, in
             mask ? mask->shape : Dims(), " does not cover, expected a key for each token");
 }
 
+void check_no_distances(const std::string& layer, const RelativeAttention& terms) {
+  const RelativeAttention& a = terms;
+  bool has_some = a.score_function && !dynamic_cast<const SoftCap*>(a.score_function.get());
+  for (const Tensor* term : {&a.position_rows, &a.position_queries, &a.position_scores,
+                             &a.clipped_keys, &a.clipped_values})
+    has_some = has_some || term->defined();
+  require(!has_some, layer,
+          ": equation depends on distances, which first keys have lost, expected ",
+          "scores_distances() to be true");
+}
+
 Tensor without_padding(const Tensor& extra, const std::shared_ptr<const Mask>& padding) {
   if (!extra.defined() || !padding) return extra;
   int64_t B = extra.size(0), T = extra.size(1), K = padding->shape.empty() ? 0 : padding->shape[-1];

@@ -8,7 +8,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What the forward pass leaves to the backward pass.
 struct AttentionRecord {
-  Tensor y;             // [B, H, T, D]
+  Tensor y;             // [B, H, T, E]
   Tensor rows;          // [B, H, T, 2], each a SoftmaxRow; undefined without a backward pass
   Tensor exponentials;  // [B, H, T, K], e^(score - greatest); undefined where they are made again
   Tensor parameters;    // of the score function, in dense rows

@@ -5,8 +5,6 @@
 
 #include <shiftgrad/shiftgrad.h>
 
-#include <vector>
-
 namespace outside {
 
 using namespace shiftgrad;
@@ -26,11 +24,7 @@ struct GroupedAttention : Attention {
             .value = split_heads(qkv.part(all, v, 2 * v - k), groups)};  // [B, G, K, D]
   }
   RelativeAttention equation(const Heads& heads, const Tensor&) const override {
-    auto repeated = [&](const Tensor& x) {
-      Tensor each = stack(std::vector<Tensor>(n_head / groups, x), 2);  // [B, G, H/G, K, D]
-      return reshape(each, {x.size(0), n_head, x.size(2), d_head});     // [B, H, K, D]
-    };
-    return {.query = heads.query, .key = repeated(heads.key), .value = repeated(heads.value)};
+    return {.query = heads.query, .key = heads.key, .value = heads.value};
   }
 };
 
