@@ -83,7 +83,8 @@ class Arguments(unittest.TestCase):
             self.refused(ValueError, f"relative_attention: {name} is 1{'0' * 79}…, expected a number that a float can have",
                          lambda: self.attend(**{name: 10**400}))
         for cap in (0, -1.5):
-            self.refused(ValueError, f"soft cap: {cap}, expected a finite number above 0", lambda: self.attend(soft_cap=cap))
+            self.refused(ValueError, f"relative_attention: a soft_cap of {cap}, expected a number above 0 within the range of "
+                         "the tensors", lambda: self.attend(soft_cap=cap))
         self.wrong("relative_attention", "always", self.attend, whole_numbers, "a whole number")
         for always, line in ((0, "0, expected at least 1"), (-2, "-2, expected at least 1"),
                              ([1, 2], "[1,2], expected a whole number"),

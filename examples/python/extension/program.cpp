@@ -142,8 +142,7 @@ class AttentionProgram : public Program {
     sight_.rules([&]<class Rule>(std::optional<Rule>& rule, const Field& field) {
       if (options.contains(field.name)) rule = rule_in<Rule>(options, field.name);
     });
-    if (options.contains("soft_cap"))
-      soft_cap_ = std::make_shared<SoftCap>(option(options, "soft_cap", 0.0));
+    if (options.contains("soft_cap")) soft_cap_ = soft_cap(option(options, "soft_cap", 0.0));
     dropout_ = option(options, "dropout_p", 0.0);
     require(0 <= dropout_ && dropout_ < 1, name_, ": a dropout rate of ", dropout_,
             ", expected 0 to below 1");
@@ -183,6 +182,16 @@ class AttentionProgram : public Program {
             ", expected [B, H, T, D], [B, G, K, D] and [B, G, K, E], where G divides H");
   }
 
+  /// Returns a soft cap, or throws by the name of the argument.
+  std::shared_ptr<const SoftCap> soft_cap(double cap) const {
+    try {
+      return std::make_shared<SoftCap>(cap);
+    } catch (const Error&) {
+      fail(name_, ": a soft_cap of ", cap,
+           ", expected a number above 0 within the range of the tensors");
+    }
+  }
+
   /// Returns spans of keys, which PyTorch's side made of whole numbers.
   std::shared_ptr<const Tokens> spans_of(const Tensor& x) const {
     Tokens result{x.shape(), {}};
@@ -211,10 +220,11 @@ class AttentionProgram : public Program {
       require(number.is_number(), name_, ": ", key, " is ", shown(given));
       bool fits = number.is_number_integer() &&
                   !(number.is_number_unsigned() && number.get<uint64_t>() > uint64_t{INT64_MAX});
-      require(
-          fits, name_, ": ", rule_text(key, shown(given)), ", expected ",
-          given.is_array() || !is_of_one_number<Rule> ? "two whole numbers from 0 to " : "1 to ",
-          INT64_MAX);
+      require(fits, name_, ": ", rule_text(key, shown(given)), ", expected ",
+              !std::is_same_v<Rule, int64_t> && (given.is_array() || !is_of_one_number<Rule>)
+                  ? "two whole numbers from 0 to "
+                  : "1 to ",
+              INT64_MAX);
       numbers.push_back(number.get<int64_t>());
     }
     size_t count = given.is_array() || !is_of_one_number<Rule> ? 2 : 1;
