@@ -36,7 +36,7 @@ struct AftConfig {
   static constexpr const char* type = "aft";
   static constexpr KnownModel known{
       .name = "aft",
-      .summary = "attention free, weighted sums of init",
+      .summary = "attention free, weighted sums of values",
       .sums_past = true,
       .forms = {"form=full", "form=local", "form=simple", "form=conv"}};
   /// Form of the position biases.

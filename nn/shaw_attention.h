@@ -18,7 +18,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 struct ShawAttentionConfig {
   using Layer = struct ShawAttention;
   static constexpr const char* type = "shaw_attention";
-  static constexpr KnownModel known{"shaw", "clipped distances, for keys and init"};
+  static constexpr KnownModel known{"shaw", "clipped distances, for keys and values"};
   /// m, the distance beyond which all distances share one row.
   std::optional<int64_t> max_distance{};
   Sight sight{};
@@ -33,7 +33,7 @@ struct ShawAttentionConfig {
     field(sight.causal, fields::causal());
     field(bias, fields::bias());
     field(key_positions, {"key_positions", "learn an embedding of each distance for the keys"});
-    field(value_positions, {"value_positions", "learn an embedding of each distance for the init"});
+    field(value_positions, {"value_positions", "learn an embedding of each distance for the values"});
     field(attention_dropout, fields::attention_dropout());
   }
 
