@@ -60,7 +60,10 @@ std::string parse_text(const std::string& typed, Value& value, const Field& fiel
     if constexpr (std::is_integral_v<Value>) read = read && errno != ERANGE;
     if (!read) return shiftgrad::text(", expected ", shiftgrad::expected_type<Value>());
     if constexpr (is_count)
-      if (!std::in_range<Value>(wide)) return shiftgrad::value_error(wide, field);
+      if (!std::in_range<Value>(wide)) {
+        std::string wrong = shiftgrad::value_error(wide, field);
+        return wrong.empty() ? ", expected a smaller number" : wrong;
+      }
     value = static_cast<Value>(wide);
   }
   return "";
