@@ -154,7 +154,7 @@ touch libshiftgrad-dev_9.8.7-1_amd64.deb shiftgrad-tools_9.8.7-1_amd64.deb pytho
 touch shiftgrad-tools-dbgsym_9.8.7-1_amd64.deb shiftgrad_9.8.7-1.dsc shiftgrad_9.8.7-1.debian.tar.xz
 touch shiftgrad_9.8.7.orig.tar.gz shiftgrad_9.8.7.orig-nanobind.tar.gz'
 stand_in examples/book/build.sh 'mkdir -p "$BUILD/fonts" && cd "$BUILD"
-touch index.html book.css study.js fonts/a.woff2'
+touch index.html book.css study.js study.wasm fonts/a.woff2'
 commit 'Stand-ins'
 for python in 3.10 3.11 3.12 3.13; do
   stand_in "$place/bin/python$python" 'exit 0'

@@ -15,8 +15,8 @@ TINY = """--data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_
     --eval_interval 2 --log_interval 1"""
 SMALL = "--n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4"
 TEXT = lines(300).replace("\n", " <&></script>\n")
-FLAGS = ("data,out_dir,n_layer,n_head,n_embd,block_size,batch_size,max_iters,warmup_iters,eval_interval,"
-         "log_interval")
+FLAGS = ("data,out_dir,log_interval,n_layer,n_head,n_embd,block_size,batch_size,max_iters,warmup_iters,"
+         "eval_interval")
 PARTS = "training sample distances context"
 
 BYTES = as_text(b"bell\x07 high\xff")

@@ -24,7 +24,7 @@ refused '{"do": "begin", "text": "ab", "model": {}, "training": {"stepps": 1}}' 
 refused '{"do": "begin", "text": "ab", "model": {}, "training": []}' '`training` is not an object'
 refused '{"do": "begin", "text": "ab", "model": [], "training": {}}' '`model` is not an object'
 refused '{"do": "begin", "text": "ab", "model": {}, "training": {"schedule": "x"}}' \
-  '`x`, expected constant, linear, cosine, inverse_sqrt or noam'
+  '`schedule` is `x`, expected constant, linear, cosine, inverse_sqrt or noam'
 
 # case_of TENSOR: of scores that are so given.
 case_of() {

@@ -7,6 +7,8 @@
 #include "tests/laws/layer_masks.cpp"
 #include "tests/laws/layer_pieces.cpp"
 #include "tests/laws/layer_values.cpp"
+#include "tests/shell/outside/causal_convolution.cpp"
+#include "tests/shell/outside/convolution_mixer.cpp"
 #include "tests/support/layer_rows.cpp"
 
 TEST_CASE("the new variant is one of the layers") {
