@@ -55,9 +55,13 @@ constexpr Quantity decay{"FACTOR", range::less_than_one};
 /// The titles below which --help lists the flags of a training.
 namespace group {
 
-constexpr const char *texts = "Texts", *run = "The run", *model = "The model",
-                     *options = "Options of some models", *batches = "Batches", *loss = "The loss",
-                     *updates = "Updates";
+constexpr const char* texts = "Texts";                     ///< what is read
+constexpr const char* run = "The run";                     ///< where it is kept, and how it goes
+constexpr const char* model = "The model";                 ///< what is trained
+constexpr const char* options = "Options of some models";  ///< what some of them have
+constexpr const char* batches = "Batches";                 ///< what a step reads
+constexpr const char* loss = "The loss";                   ///< what a step lowers
+constexpr const char* updates = "Updates";                 ///< how it changes parameters
 
 }  // namespace group
 

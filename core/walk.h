@@ -11,14 +11,16 @@
 
 namespace shiftgrad {
 
+/// A walk over the elements of N layouts of one shape, in row-major order.
 template <size_t N>
 class Walk {
  public:
   /// A stretch of elements along the last merged axis: element n of operand o lies at
   /// at[o] + n · step[o].
   struct Run {
-    std::array<int64_t, N> at;
-    std::array<int64_t, N> step;
+    /// Where the first element lies in each operand, and how far it is from one to the next.
+    std::array<int64_t, N> at, step;
+    /// The number of elements.
     int64_t length;
   };
 
@@ -47,6 +49,7 @@ class Walk {
     }
   }
 
+  /// The number of elements.
   int64_t count() const { return product(shape_); }
 
   /// Calls body(run) for the runs that make up the elements begin … end-1 in row-major order.

@@ -12,10 +12,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The keys and values of earlier tokens [B, K, H, D], what else a variant keeps with them, and the
 /// table of relative keys. Their size is bounded by the limit and the variant's span, if there are
-/// any, else it is O(t). The `first` tokens are kept beside them; scores may not depend on distances
-/// then, since keys behind a gap seem nearer to them.
+/// any, else it is O(t). The `first` tokens are kept beside them; scores may not depend on
+/// distances then, since keys behind a gap seem nearer to them.
 class AttentionCache : public CacheOf<AttentionCache> {
  public:
+  /// Keeps at most `limit` tokens, and none beyond the span, beside the first ones.
   AttentionCache(int64_t limit, int64_t span, int64_t first = 0)
       : tokens_(limit, span, first), span_(span) {}
 

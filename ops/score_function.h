@@ -1,7 +1,7 @@
 #pragma once
 
-// A function of one's own in the score of attention (ops/attention.h). The kernel calls it for one
-// row of a tile at a time, so a variant that fits none of the terms still trains in linear memory.
+// A function of one's own in the score of attention. The kernel calls it for one row of a tile at a
+// time, so a variant that fits none of the terms still trains in linear memory.
 //
 //     struct LogDistance : ScoreFunction {  // score_ij - a_h log(1 + δ), with parameters [H, 1]
 //       void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override {
