@@ -224,7 +224,7 @@ def _t5_plain(module, call):
         return call
     bias = _dense(table, call["hidden_states"].shape[1])
     if "cache_position" in module._names_of_call and call.get("mask") is not None:
-        bias = bias + call["mask"][..., :K]  # as its own code passes it on
+        bias = bias + call["mask"][..., :bias.shape[-1]]  # as its own code passes it on
     return call | {"position_bias": bias}
 
 
