@@ -176,8 +176,10 @@ class Defaults(unittest.TestCase):
             sg.accelerate(model)
             calls = []
             for module in filter(is_accelerated, model.modules()):
+                # As they are now: a cache among them grows.
                 module.register_forward_pre_hook(
-                    lambda module, arguments, named: calls.append((module, arguments, named)), with_kwargs=True)
+                    lambda module, *given, model=model, calls=calls: calls.append(
+                        (module, *copy.deepcopy(given, {id(model): model}))), with_kwargs=True)
             with self.subTest(name), torch.no_grad(), in_double():
                 run(model)
                 recorded = list(calls)
