@@ -12,8 +12,8 @@ class Printed(unittest.TestCase):
         layer = sg.layer("multi_head_attention", d_model=8, n_head=2, bias=False)
         self.assertEqual(
             layer.extra_repr(),
-            "'multi_head_attention', d_model=8, n_head=2, bias=False, causal=True, window=None, chunk=None, position='none', "
-            "attention_dropout=0.0")
+            "'multi_head_attention', d_model=8, n_head=2, bias=False, causal=True, window=None, chunk=None, "
+            "always=None, position='none', attention_dropout=0.0")
         self.assertIn(layer.extra_repr(), str(torch.nn.Sequential(layer)))
         # Defaults that files leave out are shown as well.
         xl = sg.layer("transformer_xl_attention", d_model=8, n_head=2, attention_dropout=0.5)
