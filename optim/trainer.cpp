@@ -81,10 +81,15 @@ Trainer::Trainer(SequenceModel& model, const KeptText& train_text, const KeptTex
   // evaluation.
   if (config.batches == BatchType::streams)
     model.make_cache(saturated_sum(config.mem_len, config.ext_len));
-  if (config.ext_len > 0)
-    shiftgrad::evaluate(
-        model, validation_text_.part(0, 2),
-        {.tgt_len = 1, .mem_len = config.mem_len, .ext_len = config.ext_len, .batch_size = 1});
+  if (config.ext_len > 0) {
+    // As long a text as the cache is then: a shorter one may have a cache of another kind.
+    const int64_t tokens = saturated_sum(saturated_sum(config.mem_len, config.ext_len), 2);
+    shiftgrad::evaluate(model, validation_text_.part(0, std::min(validation_text_.size(), tokens)),
+                        {.tgt_len = config.block_size,
+                         .mem_len = config.mem_len,
+                         .ext_len = config.ext_len,
+                         .batch_size = 1});
+  }
 }
 
 std::vector<std::string> Trainer::notes() const {

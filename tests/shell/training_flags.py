@@ -79,7 +79,7 @@ REFUSED = [
     ("--ext_len -1", "ext_len -1"),
     ("--loss_tokens 9", "loss_tokens 9, expected at most block_size 8"),
     ("--loss_tokens 4 --targets 2", "loss_tokens with auxiliary losses"),
-    ("--model r_transformer --ext_len 2", "forget"),
+    ("--model r_transformer --ext_len 7", "forget"),
     ("--model transformer --ext_len 4",
      "trainer: ext_len 4 and block_size 8, expected at most the model's 8 positions together"),
     ("--freeze 'head.*'", 'freeze "head.*", expected a pattern that matches a parameter'),
