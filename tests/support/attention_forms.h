@@ -64,8 +64,13 @@ inline std::vector<AttentionForm> small_forms() {
 inline std::vector<AttentionForm> masked_forms() {
   std::vector<AttentionForm> forms;
   auto form = [&](const std::string& name, const Visibility& visibility) {
-    forms.push_back(
-        {.name = name, .terms = "uvrpsabgzf", .H = 1, .T = 3, .K = 4, .visibility = visibility});
+    for (const char* terms : {"uvrpsabgz", "f"})
+      forms.push_back({.name = text(name, ", ", terms),
+                       .terms = terms,
+                       .H = 1,
+                       .T = 3,
+                       .K = 4,
+                       .visibility = visibility});
   };
   form("window", {{false, 2}});
   form("causal window", {{true, 2}});
@@ -128,7 +133,8 @@ inline std::vector<AttentionForm> long_forms() {
   auto form = [&](const std::string& name, int64_t T, int64_t K, const Visibility& visibility,
                   double dropout) {
     forms.push_back({.name = name,
-                     .terms = "uvrpsabgzf",
+                     // A score function's slopes are made again, so it is no part of what is kept.
+                     .terms = K > 512 ? "uvrpsabgzf" : "uvrpsabgz",
                      .B = 2,
                      .H = 1,
                      .T = T,
