@@ -146,12 +146,9 @@ TileList::TileList(const AttentionProblem& problem)
   hidden_.resize(static_cast<size_t>(problem.B * blocks * most_tiles_));
   parallel_for(problem.B * blocks, [&](int64_t n) {
     AttentionBlock block(problem, n / blocks * problem.H, n % blocks);
-    int64_t number = 0;
-    for (int64_t begin = block.key_begin; begin < block.key_end; ++number) {
-      const Interval keys = block.tile_from(begin);
-      begin = keys.end;
+    block.for_tiles([&](int64_t number, const Interval& keys) {
       hidden_[place(block, number)] = AttentionTile(block, keys).is_hidden();
-    }
+    });
   });
 }
 

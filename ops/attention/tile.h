@@ -99,8 +99,16 @@ struct AttentionBlock {
 
   AttentionBlock(const AttentionProblem& its_problem, int64_t head, int64_t its_number);
 
-  /// The keys of the tile that begins at a key, or where a gap that this is in ends.
-  Interval tile_from(int64_t begin) const;
+  /// Calls body(number, keys) for the tiles of the block, in order. None has keys of the gap.
+  template <class Body>
+  void for_tiles(Body body) const {
+    int64_t number = 0;
+    for (int64_t begin = key_begin; begin < key_end; ++number) {
+      const Interval keys = tile_from(begin);
+      body(number, keys);
+      begin = keys.end;
+    }
+  }
   /// The number of the first of these queries in a tensor [B, H, T].
   int64_t row_number() const { return (b * problem.H + h) * problem.T + first; }
   /// The sink's logit, where there is a sink.
@@ -114,6 +122,10 @@ struct AttentionBlock {
   Matrix rows_in(const Buffer& buffer, int64_t columns) const {
     return Matrix::row_major(buffer.data(), rows, columns);
   }
+
+ private:
+  /// The keys of the tile that begins at a key, or where a gap that this is in ends.
+  Interval tile_from(int64_t begin) const;
 };
 
 /// One tile: a block, keys key_begin … key_begin + keys - 1, and the rows of position_rows and
@@ -146,16 +158,13 @@ class TileList {
   template <class Body>
   bool for_tiles(const AttentionBlock& block, Body body) const {
     bool found = false;
-    int64_t number = 0;
-    for (int64_t begin = block.key_begin; begin < block.key_end; ++number) {
-      const Interval keys = block.tile_from(begin);
-      begin = keys.end;
-      if (!hidden_.empty() && hidden_[place(block, number)]) continue;
+    block.for_tiles([&](int64_t number, const Interval& keys) {
+      if (!hidden_.empty() && hidden_[place(block, number)]) return;
       AttentionTile tile(block, keys);
       tile.kept = found ? 1 : 0;
       found = true;
       body(tile);
-    }
+    });
     return found;
   }
 
