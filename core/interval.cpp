@@ -49,9 +49,8 @@ bool nests(const Layout& layout) {
 
 /// Whether a layout has all of its own interval, and with it the first or last element of another.
 bool fills(const Layout& layout, const Interval& own, const Interval& other) {
-  auto holds = [&](int64_t position) { return own.begin <= position && position < own.end; };
   return layout.count() == own.size() && !layout.is_broadcast() &&
-         (holds(other.begin) || holds(other.end - 1));
+         (own.contains(other.begin) || own.contains(other.end - 1));
 }
 
 }  // namespace

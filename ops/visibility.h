@@ -3,14 +3,10 @@
 // Which keys a query may attend to. Query i of T stands at position M + i behind M = K - T earlier
 // tokens, key j at position j, so their distance is δ = M + i - j.
 
-#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 #include "core/array.h"
 #include "core/field.h"

@@ -4,7 +4,7 @@ import sys
 
 import torch
 
-from .row import Row, base, implementation, is_accelerated, merged, same, scores_of, split, through
+from .row import Row, base, implementation, is_accelerated, merged, split, through
 from .visibility import hides
 
 _checked = "transformers 4.57.6"
