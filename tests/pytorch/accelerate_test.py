@@ -482,17 +482,7 @@ class Whole(unittest.TestCase):
                       deberta_model(attention_probs_dropout_prob=0.3)):
             sg.accelerate(model)
             run = lambda: (self.run_t5(model) if isinstance(model, t5.T5PreTrainedModel) else model(self.text))[0]
-            with counted() as kernel, torch.no_grad():
-                self.assertTrue(torch.equal(run(), run()))
-            self.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.0})
-            model.train()
-            with counted() as kernel:
-                torch.manual_seed(1)
-                first, second = run(), run()
-                torch.manual_seed(1)
-                self.assertTrue(torch.equal(run(), first))
-            self.assertFalse(torch.equal(first, second))
-            self.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.3})
+            check_dropout(self, model, run)
 
     def test_rows_of_each_member(self):
         """Positions that differ between the members of a batch."""

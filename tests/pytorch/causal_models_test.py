@@ -145,17 +145,7 @@ class Causal(unittest.TestCase):
                 ("mpnet", mpnet_model(attention_probs_dropout_prob=0.3))):
             ours, run = both(model)[1], lambda: outputs(ours, self.text)[0]
             with self.subTest(name):
-                with counted() as kernel:
-                    self.assertTrue(torch.equal(run(), run()))
-                self.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.0})
-                ours.train()
-                with counted() as kernel:
-                    torch.manual_seed(1)
-                    first, second = run(), run()
-                    torch.manual_seed(1)
-                    self.assertTrue(torch.equal(run(), first))
-                self.assertFalse(torch.equal(first, second))
-                self.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.3})
+                check_dropout(self, ours, run)
 
     def test_dropout_behind_bloom(self):
         """Bloom's attention drops its output, too, as its own code does."""

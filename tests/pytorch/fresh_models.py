@@ -57,6 +57,21 @@ def counted():
         yield kernel
 
 
+def check_dropout(test, model, run):
+    """In training the kernel drops a share of 0.3, by torch's seed; in eval it drops nothing."""
+    with counted() as kernel:
+        test.assertTrue(torch.equal(run(), run()))
+    test.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.0})
+    model.train()
+    with counted() as kernel:
+        torch.manual_seed(1)
+        first, second = run(), run()
+        torch.manual_seed(1)
+        test.assertTrue(torch.equal(run(), first))
+    test.assertFalse(torch.equal(first, second))
+    test.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.3})
+
+
 def least_scores(scores):
     """Lets the kernel compute calls of so many scores and more, on any number of threads."""
     return mock.patch.object(accelerated, "_is_short", lambda given: given < scores)
