@@ -28,7 +28,7 @@ void accumulate(const OpenGradient& to, const Tensor& gradient, Scalar alpha) {
 Tensor zeroed_target(const OpenGradient& to) {
   if (to && to.beta == 0) {
     Tensor zero = Tensor::zeros({});
-    accumulate(0, to.target, zero.view(zero.layout().expand(to.target.shape())));
+    copy_into(to.target, zero.view(zero.layout().expand(to.target.shape())));
   }
   return to.target;
 }

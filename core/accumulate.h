@@ -29,4 +29,7 @@ Tensor zeroed_target(const OpenGradient& to);
 /// sums above.
 void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar alpha = 1);
 
+/// Copies a tensor into another of the same shape, as PyTorch's `target.copy_(source)`.
+inline void copy_into(const Tensor& target, const Tensor& source) { accumulate(0, target, source); }
+
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -24,8 +24,7 @@ void SlidingCache::make_room(const Tensor& rows) {
   Dims shape = rows.shape();
   shape[1] = std::max(room_ ? room_->rows.size(1) : 0, saturated_product(2, needed));
   std::shared_ptr<Room> moved(new Room{Tensor::empty(shape), needed});
-  if (size() > 0)
-    accumulate(0, slice(moved->rows, 1, 0, size()), slice(room_->rows, 1, begin_, end_));
+  if (size() > 0) copy_into(slice(moved->rows, 1, 0, size()), slice(room_->rows, 1, begin_, end_));
   room_ = moved;
   end_ = size();
   begin_ = 0;
@@ -36,7 +35,7 @@ Tensor SlidingCache::append(const Tensor& rows) {
           " for a cache of ", room_ ? room_->rows.size(0) : 0);
   if (limit_ == 0) return contiguous(rows);
   if (!claim(rows.size(1))) make_room(rows);
-  accumulate(0, slice(room_->rows, 1, end_, end_ + rows.size(1)), rows);
+  copy_into(slice(room_->rows, 1, end_, end_ + rows.size(1)), rows);
   end_ += rows.size(1);
   Tensor all = slice(room_->rows, 1, begin_, end_);
   begin_ = std::max(begin_, end_ - limit_);
@@ -61,7 +60,7 @@ void SlidingCache::reorder(const std::vector<int64_t>& members) {
     return slice(select(buffer, 0, member), 0, begin_, end_);
   };
   parallel_each(std::ssize(members), 4, [&](int64_t b) {
-    accumulate(0, kept(reordered->rows, b), kept(room_->rows, members[b]));
+    copy_into(kept(reordered->rows, b), kept(room_->rows, members[b]));
   });
   room_ = reordered;
 }

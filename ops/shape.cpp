@@ -66,7 +66,7 @@ Tensor contiguous(const Tensor& x) {
   require_defined("contiguous", "x", x);
   if (x.is_contiguous()) return x;
   Tensor y = Tensor::empty(x.shape());
-  accumulate(0, y, x);
+  copy_into(y, x);
   record(y, {&x}, [x](const Tensor& dy) { accumulate(x.open_gradient(), dy); });
   return y;
 }

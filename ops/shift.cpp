@@ -52,7 +52,7 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   Dims shape = a.shape();
   shape[-1] = b.size(-2) + 1;
   Tensor y = Tensor::empty(shape);  // [..., T, K+1]
-  accumulate(0, slice(y, -1, 0, 1), expand(Tensor::zeros({}), slice(y, -1, 0, 1).shape()));
+  copy_into(slice(y, -1, 0, 1), expand(Tensor::zeros({}), slice(y, -1, 0, 1).shape()));
   auto product = [](const Tensor& padded) { return slice(padded, -1, 1, padded.size(-1)); };
   multiply_matrices("matmul_left_padded", 1, a, transpose(keys), 0, product(y));
   record(y, {&a, &keys}, [a, keys, product](const Tensor& dy) {
@@ -76,7 +76,7 @@ Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
   auto inside = [begin](const Tensor& whole) {
     return slice(whole, -1, begin, begin + whole.size(-1) - 1);
   };
-  accumulate(0, inside(y), x);
+  copy_into(inside(y), x);
   record(y, {&x}, [x, inside](const Tensor& dy) { accumulate(x.open_gradient(), inside(dy)); });
   return y;
 }

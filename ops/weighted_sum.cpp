@@ -17,7 +17,7 @@ namespace {
 /// Returns p with 0 in the rows in which all of dy is 0.
 Tensor without_idle_rows(const Tensor& p, const Tensor& dy) {
   Tensor rows = contiguous(dy), kept = Tensor::empty(p.shape());
-  accumulate(0, kept, p);
+  copy_into(kept, p);
   int64_t D = dy.size(-1), K = p.size(-1);
   for (int64_t row = 0; row < dy.count() / std::max<int64_t>(D, 1); ++row) {
     if (is_zero(rows.data() + row * D, D)) std::fill_n(kept.mutable_data() + row * K, K, Scalar{0});
