@@ -24,6 +24,22 @@ Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length
 
 namespace {
 
+/// Hides keys in the scores y [K] of query i: those outside of its range, which it returns, get
+/// 0, and those inside that it does not see get -inf.
+Interval hide_keys(Scalar* y, const Visibility& visibility, int64_t b, int64_t i, int64_t T,
+                   int64_t K) {
+  const Interval range = visibility.range(b, i, T, K);
+  std::fill(y, y + std::min(range.begin, K), Scalar{0});
+  std::fill(y + std::clamp<int64_t>(range.end, 0, K), y + K, Scalar{0});
+  const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, i);
+  const Interval gap = visibility.gap(i, T, K);
+  if (!pads && !hides && gap.size() <= 0) return range;
+  for (int64_t j = range.begin; j < range.end; ++j)
+    if ((pads && pads[j]) || (hides && hides[j]) || gap.contains(j))
+      y[j] = -std::numeric_limits<Scalar>::infinity();
+  return range;
+}
+
 /// Turns the scores of a row into its probabilities, in place, beside a logit of which it returns
 /// the share. -inf marks a hidden key, and a logit that is none.
 Scalar softmax_row(Scalar* y, int64_t length, Scalar logit) {
@@ -56,15 +72,7 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
   parallel_each(rows, 32, [&](int64_t row) {
     int64_t b = row / (H * T), h = row / T % H, i = row % T;
     Scalar* y = probabilities + row * K;
-    auto [begin, end] = visibility.range(b, i, T, K);
-    std::fill(y, y + std::min(begin, K), Scalar{0});
-    std::fill(y + std::clamp<int64_t>(end, 0, K), y + K, Scalar{0});
-    const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, i);
-    for (int64_t j = begin; (pads || hides) && j < end; ++j)
-      if ((pads && pads[j]) || (hides && hides[j])) y[j] = -std::numeric_limits<Scalar>::infinity();
-    const Interval gap = visibility.gap(i, T, K);
-    for (int64_t j = std::max(begin, gap.begin); j < std::min(end, gap.end); ++j)
-      y[j] = -std::numeric_limits<Scalar>::infinity();
+    auto [begin, end] = hide_keys(y, visibility, b, i, T, K);
     if (begin >= end) return;
     const Scalar share = softmax_row(y + begin, end - begin,
                                      sink.defined() ? logits.data()[h] : SoftmaxRow().greatest);
