@@ -100,7 +100,10 @@ struct Attention : Layer, Sight {
     check_fields(config.type, Sized{config, width});
     build(config.type, width.d_model, width.n_head.value_or(0), head_size, with_bias, init);
     attention_dropout = config.attention_dropout;
-    static_cast<Sight&>(*this) = config.sight;
+    if constexpr (requires { config.sight; })
+      static_cast<Sight&>(*this) = config.sight;
+    else
+      causal = config.causal;
   }
 
   /// C, the channels of a token. Throws where no constructor has called `build`.

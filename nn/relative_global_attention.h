@@ -20,8 +20,8 @@ struct RelativeGlobalAttentionConfig {
   static constexpr KnownModel known{"music_transformer", "an embedding for each distance"};
   /// Number of distances that are attended to, in each direction.
   int64_t max_seq = 0;
-  /// Which keys a query sees. JSON has the opposite of `causal`, `bidirectional`.
-  Sight sight{};
+  /// Whether later keys are hidden. JSON has the opposite, too, `bidirectional`.
+  bool causal = true;
   bool relative_bias = true;
   double attention_dropout = 0;
 
@@ -32,8 +32,7 @@ struct RelativeGlobalAttentionConfig {
                    "need",
            .of = quantity::tokens,
            .also = "max_positions"});
-    field(sight.causal,
-          {.name = "causal", .help = fields::causal().help, .opposite = "bidirectional"});
+    field(causal, {.name = "causal", .help = fields::causal().help, .opposite = "bidirectional"});
     field(relative_bias, {"relative_bias", "learn a bias for each distance besides its embedding"});
     field(attention_dropout, fields::attention_dropout());
   }

@@ -24,7 +24,8 @@ struct RelativeMultiHeadAttentionConfig {
       .in_order = true};
   /// P, which is half the length of the tables.
   int64_t max_positions = 4096;
-  Sight sight{};
+  /// Whether later keys are hidden.
+  bool causal = true;
   double attention_dropout = 0;
 
   void fields(auto&& field) {
@@ -33,7 +34,7 @@ struct RelativeMultiHeadAttentionConfig {
         {"max_positions",
          "half the rows of the table of distances; in models as many as sequences and memory need",
          quantity::tokens});
-    field(sight.causal, fields::causal());
+    field(causal, fields::causal());
     field(attention_dropout, fields::attention_dropout());
   }
 

@@ -21,7 +21,8 @@ struct ShawAttentionConfig {
   static constexpr KnownModel known{"shaw", "clipped distances, for keys and values"};
   /// m, the distance beyond which all distances share one row.
   std::optional<int64_t> max_distance{};
-  Sight sight{};
+  /// Whether later keys are hidden.
+  bool causal = true;
   bool bias = true;
   bool key_positions = true;
   bool value_positions = true;
@@ -30,7 +31,7 @@ struct ShawAttentionConfig {
   void fields(auto&& field) {
     field(max_distance,
           {"max_distance", "treat greater distances as this one", quantity::tokens_or_none});
-    field(sight.causal, fields::causal());
+    field(causal, fields::causal());
     field(bias, fields::bias());
     field(key_positions, {"key_positions", "learn an embedding of each distance for the keys"});
     field(value_positions, {"value_positions", "learn an embedding of each distance for the values"});

@@ -138,7 +138,7 @@ TEST_CASE("a layer without a mask reads the tokens that it is to predict") {
 
 TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice") {
   RandomValues random(66);
-  Sized config{RelativeGlobalAttentionConfig{.max_seq = 8, .sight = {.causal = false}},
+  Sized config{RelativeGlobalAttentionConfig{.max_seq = 8, .causal = false},
                {width_fed, heads_fed}};
   config.relative_bias = false;
   auto layer = random_layer(config, random);

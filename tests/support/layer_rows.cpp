@@ -51,13 +51,16 @@ void describe(LayerRow& row, const Config& config) {
   row.held = is_bounded ? row.held + *always : unlimited;
 }
 void describe(LayerRow& row, const Sized<RelativeMultiHeadAttentionConfig>& config) {
-  row.causal = config.sight.causal;
-  row.max_keys = config.sight.causal ? config.max_positions + 1 : config.max_positions;
+  row.causal = config.causal;
+  row.max_keys = config.causal ? config.max_positions + 1 : config.max_positions;
   row.held = config.max_positions;
 }
 void describe(LayerRow& row, const Sized<RelativeGlobalAttentionConfig>& config) {
-  row.causal = config.sight.causal;
+  row.causal = config.causal;
   row.held = row.sight = config.max_seq - 1;
+}
+void describe(LayerRow& row, const Sized<ShawAttentionConfig>& config) {
+  row.causal = config.causal;
 }
 void describe(LayerRow& row, const Sized<AftConfig>& config) {
   row.causal = config.causal;
@@ -140,12 +143,12 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
   using Labml = RelativeMultiHeadAttentionConfig;
   rows.push_back(mixer("labml", Sized{Labml{.max_positions = 15}, {6, 2}}));
   rows.push_back(mixer("labml short", Sized{Labml{.max_positions = 7}, {6, 3}}));
-  rows.push_back(mixer("labml two-way",
-                       Sized{Labml{.max_positions = 16, .sight = {.causal = false}}, {6, 2}}));
+  rows.push_back(
+      mixer("labml two-way", Sized{Labml{.max_positions = 16, .causal = false}, {6, 2}}));
   using Music = RelativeGlobalAttentionConfig;
   for (int64_t max_seq : {1, 3, 32})
     for (bool two_way : {false, true}) {
-      Sized config{Music{.max_seq = max_seq, .sight = {.causal = !two_way}}, {6, 2}};
+      Sized config{Music{.max_seq = max_seq, .causal = !two_way}, {6, 2}};
       std::string name =
           "music " + std::to_string(max_seq) + (two_way ? " bidirectional" : " causal");
       rows.push_back(mixer(name, config));
@@ -156,7 +159,7 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
   for (int64_t k : {0, 2, 40})
     for (bool causal : {false, true})
       rows.push_back(mixer("shaw " + std::to_string(k) + (causal ? " causal" : " two-way"),
-                           Sized{Shaw{.max_distance = k, .sight = {.causal = causal}}, {6, 2}}));
+                           Sized{Shaw{.max_distance = k, .causal = causal}, {6, 2}}));
   Sized shaw{Shaw{.max_distance = 2, .bias = false}, {8, 2}};
   for (bool keys : {false, true})
     for (bool values : {false, true}) {

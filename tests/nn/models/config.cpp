@@ -455,7 +455,7 @@ TEST_CASE("lengths beyond a table are refused by its name") {
   Sized labml{RelativeMultiHeadAttentionConfig{.max_positions = 5}, {4, 2}};
   CHECK(run(labml, 2, 5) ==
         "relative_multi_head_attention: 5 queries of 7 keys are beyond max_positions 5");
-  labml.sight.causal = false;
+  labml.causal = false;
   CHECK(run(labml, 0, 6) ==
         "relative_multi_head_attention: 6 queries of 6 keys are beyond max_positions 5");
   Sized aft{AftConfig{.max_len = 5}, {4}};

@@ -114,7 +114,7 @@ TEST_CASE("one name for one thing, beside the names that files have") {
   auto music = config_from_json<RelativeGlobalAttentionConfig>(
       R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})");
   CHECK(music.max_seq == 5);
-  CHECK_FALSE(music.sight.causal);
+  CHECK_FALSE(music.causal);
   std::string written = config_to_json(music);
   CHECK(written ==
         R"({"d_model":6,"n_head":2,"max_seq":5,"bidirectional":true,"relative_bias":true})");

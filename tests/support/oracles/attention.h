@@ -108,18 +108,17 @@ inline Values oracle(const Sized<MultiHeadAttentionConfig>& config, const Weight
   Sight sight = config.sight;
   sight.causal &= !input.context.defined();
   double root = std::sqrt(static_cast<double>(D));
-  return attention_oracle(
-      {H, D, sight}, weights, input, [&](const Pair& pair) {
-        if (config.position == AttentionPosition::rope) {
-          std::vector<double> q = turned(pair.q, pair.query);
-          std::vector<double> k = turned(pair.k, pair.key);
-          return Pair{q, k, 0, 0, 0}.content() / root;
-        }
-        double score = pair.content() / root;
-        if (config.position == AttentionPosition::alibi)
-          score -= alibi_slope(pair.h, H) * static_cast<double>(std::abs(pair.delta()));
-        return score;
-      });
+  return attention_oracle({H, D, sight}, weights, input, [&](const Pair& pair) {
+    if (config.position == AttentionPosition::rope) {
+      std::vector<double> q = turned(pair.q, pair.query);
+      std::vector<double> k = turned(pair.k, pair.key);
+      return Pair{q, k, 0, 0, 0}.content() / root;
+    }
+    double score = pair.content() / root;
+    if (config.position == AttentionPosition::alibi)
+      score -= alibi_slope(pair.h, H) * static_cast<double>(std::abs(pair.delta()));
+    return score;
+  });
 }
 
 inline int64_t count(const Sized<MultiHeadAttentionConfig>& c) {
@@ -141,7 +140,7 @@ inline Values oracle(const Sized<RelativeMultiHeadAttentionConfig>& config, cons
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, config.sight}, weights, input, score,
+  return attention_oracle({H, D, {.causal = config.causal}}, weights, input, score,
                           [&](const Pair& pair, int64_t d) { return value_bias(pair.h * D + d); });
 }
 
@@ -163,12 +162,12 @@ inline Values oracle(const Sized<RelativeGlobalAttentionConfig>& config, const W
     if (config.relative_bias) sum += weights[time + "_bias"](pair.h, row);
     return sum / std::sqrt(static_cast<double>(D));
   };
-  Sight sight{config.sight.causal, config.max_seq};
+  Sight sight{config.causal, config.max_seq};
   return attention_oracle({H, D, sight}, weights, input, score);
 }
 
 inline int64_t count(const Sized<RelativeGlobalAttentionConfig>& c) {
-  int64_t C = c.d_model, tables = c.sight.causal ? 1 : 2;
+  int64_t C = c.d_model, tables = c.causal ? 1 : 2;
   return count_of_heads(C, C, true) + tables * c.max_seq * C +
          (c.relative_bias ? tables * c.max_seq * *c.n_head : 0);
 }
@@ -187,7 +186,7 @@ inline Values oracle(const Sized<ShawAttentionConfig>& config, const Weights& we
     return sum / std::sqrt(static_cast<double>(D));
   };
   return attention_oracle(
-      {H, D, config.sight}, weights, input, score,
+      {H, D, {.causal = config.causal}}, weights, input, score,
       [&](const Pair& pair, int64_t d) { return config.value_positions ? b(row(pair), d) : 0; });
 }
 
@@ -238,8 +237,7 @@ inline Values oracle(const Sized<TransformerXLAttentionConfig>& config, const We
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, config.sight}, weights, input,
-                          score);
+  return attention_oracle({H, D, config.sight}, weights, input, score);
 }
 
 inline int64_t count(const Sized<TransformerXLAttentionConfig>& c) {

@@ -169,18 +169,17 @@ TEST_CASE("distance tables: each norm stands at the distance for which the layer
   check_norms(xl, {"norm of r", xl.position_embeddings});
   for (bool causal : {true, false}) {
     CAPTURE(causal);
-    RelativeMultiHeadAttention labml({.max_positions = 7, .sight = {.causal = causal}}, {C, H},
-                                     random);
+    RelativeMultiHeadAttention labml({.max_positions = 7, .causal = causal}, {C, H}, random);
     check_norms(labml, {"norm of r", labml.key_pos_embeddings});
-    ShawAttention shaw({.max_distance = 2, .sight = {.causal = causal}}, {C, H}, random);
+    ShawAttention shaw({.max_distance = 2, .causal = causal}, {C, H}, random);
     check_norms(shaw, {"norm of the keys' a", shaw.key_distance_embeddings, true});
   }
   for (bool causal : {false, true}) {
     CAPTURE(causal);
-    RelativeGlobalAttention music({.max_seq = 7, .sight = {.causal = causal}}, {C, H}, random);
+    RelativeGlobalAttention music({.max_seq = 7, .causal = causal}, {C, H}, random);
     check_norms(music, {"norm of r", music.past_embeddings});
   }
-  RelativeGlobalAttention music({.max_seq = 7, .sight = {.causal = false}}, {C, H}, random);
+  RelativeGlobalAttention music({.max_seq = 7, .causal = false}, {C, H}, random);
   clear(music);
   // Row max_seq - 1 - |δ|, head by head; the row of distance 0 is never used.
   music.future_embeddings.mutable_data()[(7 + 4) * D] = 3;

@@ -72,7 +72,7 @@ Tensor of_the_library(Form form, const Layer& mixer) {
     case Form::two_way:
       return of_the_library(
           Sized{RelativeGlobalAttentionConfig{
-                    .max_seq = tokens_mixed, .sight = {.causal = false}, .relative_bias = false},
+                    .max_seq = tokens_mixed, .causal = false, .relative_bias = false},
                 {mixer_width, mixer_heads}},
           mixer, "past_embeddings", "future_embeddings");
     default:
