@@ -27,16 +27,6 @@ struct Flags {
   bool json = false;
 };
 
-std::vector<Case> chosen(const std::string& only) {
-  std::vector<Case> list;
-  for (auto cases : {training_cases, layer_cases, attention_cases, shift_cases, writing_cases,
-                     evaluation_cases, memory_cases, sequence_cases})
-    for (const Case& c : cases())
-      if (c.name.find(only) != std::string::npos) list.push_back(c);
-  require(!list.empty(), "--only ", only, ": no case has this in its name");
-  return list;
-}
-
 void print_peaks(const Peaks& peaks) {
   std::printf("%s\n%-48s %9s %9s\n", cpu_name().c_str(), "GF/s", "1 thread",
               text(thread_count(), " threads").c_str());
@@ -107,7 +97,7 @@ int main(int count, char** arguments) {
   apps::add_flag(*program, "precision", flags.precision, "", "numbers that products multiply");
   apps::add_switch(*program, "json", flags.json, "JSON instead of a table");
   auto prepare = [&]() -> apps::Command::Work {
-    return [&, cases = chosen(flags.only)] {
+    return [&, cases = cases_with(flags.only)] {
       set_product_precision(flags.precision);
       std::unique_ptr<ThreadLimit> limit;
       if (flags.threads > 0) limit = std::make_unique<ThreadLimit>(flags.threads);

@@ -1,44 +1,8 @@
 #include "tests/bench/measure.h"
 
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <chrono>
-
-#include "core/machine/allocator.h"
+#include "core/errors.h"
 
 namespace shiftgrad::bench {
-
-namespace {
-
-int64_t page_faults() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_minflt + usage.ru_majflt;
-}
-
-}  // namespace
-
-Result timed(int runs, const std::function<void()>& work) {
-  for (int warm_up = 0; warm_up < 3; ++warm_up) work();
-  Result result;
-  result.milliseconds.reserve(static_cast<size_t>(runs));
-  AllocatorCounters before = allocator_counters();
-  int64_t faults_before = page_faults();
-  reset_peak();
-  for (int run = 0; run < runs; ++run) {
-    auto start = std::chrono::steady_clock::now();
-    work();
-    std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
-    result.milliseconds.push_back(passed.count());
-  }
-  AllocatorCounters after = allocator_counters();
-  result.page_faults = page_faults() - faults_before;
-  result.allocations = after.system_allocations - before.system_allocations;
-  result.bytes = after.peak_bytes_in_use - before.bytes_in_use;
-  std::sort(result.milliseconds.begin(), result.milliseconds.end());
-  return result;
-}
 
 double product_flops(int64_t m, int64_t n, int64_t k) {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -46,6 +10,16 @@ double product_flops(int64_t m, int64_t n, int64_t k) {
 
 double causal_flops(int64_t B, int64_t T, int64_t remembered, int64_t C) {
   return product_flops(B, T * remembered + T * (T + 1) / 2, C);
+}
+
+std::vector<Case> cases_with(const std::string& text) {
+  std::vector<Case> list;
+  for (auto cases : {training_cases, layer_cases, attention_cases, shift_cases, writing_cases,
+                     evaluation_cases, memory_cases, sequence_cases})
+    for (const Case& c : cases())
+      if (c.name.find(text) != std::string::npos) list.push_back(c);
+  require(!list.empty(), "--only ", text, ": no case has this in its name");
+  return list;
 }
 
 }  // namespace shiftgrad::bench

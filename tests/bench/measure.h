@@ -26,7 +26,8 @@ struct Case {
   std::function<Result(int runs)> run;
 };
 
-/// Three runs that are not counted, then `runs` that are.
+/// Three runs that are not counted, then `runs` that are. `bench` times them, `scaling` records
+/// them.
 Result timed(int runs, const std::function<void()>& work);
 
 /// 2 m n k, the operations of a product.
@@ -45,5 +46,8 @@ std::vector<Case> writing_cases();
 std::vector<Case> evaluation_cases();
 std::vector<Case> memory_cases();
 std::vector<Case> sequence_cases();
+
+/// Returns the cases of all lists that have the text in their name. Throws when none has.
+std::vector<Case> cases_with(const std::string& text);
 
 }  // namespace shiftgrad::bench

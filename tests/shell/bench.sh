@@ -1,10 +1,11 @@
 #!/bin/sh
 # Times a step and the shift, once each, with the program $1, looks at the table and the JSON, and makes
-# mistakes. Runs a few steps of $2 as a process of its own.
+# mistakes. Runs a few steps of $2 as a process of its own. Then $3, if there is one, predicts what more threads bring.
 set -eu
 # The programs say so if it keeps OpenBLAS from the CPU's best kernels.
 unset OPENBLAS_CORETYPE
 bench=$(realpath "$1") several_processes=$(realpath "$2")
+scaling=${3:+$(realpath "$3")}
 scripts=$(realpath "$(dirname "$0")/../bench")
 export PYTHONDONTWRITEBYTECODE=1
 place=$(mktemp -d)
@@ -54,3 +55,24 @@ END
 refuses 'several_processes: transformer_xl_attention: d_model 15 is not divisible by n_head 4' \
   "$several_processes" --n_embd 15
 refuses 'several_processes: --steps 0, expected at least 1' "$several_processes" --steps 0
+
+[ -n "$scaling" ] || exit 0
+"$scaling" --runs 2 --only 'transformer L4 H4 d128 T64 B12' --region_us 5 --threads 4 > table
+python3 - << 'END' || fail "$(cat table)"
+head, case, titles, *functions = open("table").read().splitlines()
+one, span, *cells = case.removeprefix("transformer L4 H4 d128 T64 B12").replace("%", "").split()
+one, span = float(one), float(span)
+times, shares = [list(map(float, cells[first::2])) for first in (0, 1)]
+counts = [int(word) for word in head.split()[5:]]
+assert counts == [2, 4, 8, 16, 32, 64] and len(times) == len(shares) == len(counts), head
+for count, time, share in zip(counts, times, shares):
+    assert max(span, one / count) <= time + 0.01 and abs(share - 100 * one / time / count) < 1, case
+assert times == sorted(times, reverse=True) and times[0] < one, case
+# What each function takes adds up to the whole, and what it loses to the difference from an even share.
+lost, alone, work = (sum(float(line.split()[n]) for line in functions) for n in range(3))
+assert abs(alone + work - one) < 0.01 * one, (alone, work, one)
+assert abs(lost + work / 4 - times[1]) < 0.01 * one, (lost, work, times[1])
+assert any(line.endswith("attention_backward") for line in functions), functions
+END
+refuses 'scaling: --only nothing: no case has this in its name' "$scaling" --only nothing
+refuses 'scaling: --threads 70000, expected at most 10000' "$scaling" --threads 70000
