@@ -89,6 +89,7 @@
 #include "ops/shift.h"
 #include "ops/softmax.h"
 #include "ops/visibility.h"
+#include "ops/weighted_sum.h"
 #include "optim/batches.h"
 #include "optim/clip.h"
 #include "optim/epochs.h"

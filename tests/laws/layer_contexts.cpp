@@ -40,6 +40,8 @@ const std::vector<TableRow> table = {
     {"local_rnn", "local_rnn", no_keys, no_keys, no_keys},
     {"block aft", "aft", all_obeyed, all_refused, all_obeyed},
     {"convolution", "convolution", no_keys, no_keys, no_keys},
+    {"gated_linear", "gated_linear", no_keys, no_keys, no_keys},
+    {"retention", "retention", no_keys, no_keys, no_keys},
     {"block local_rnn", "local_rnn", no_keys, no_keys, no_keys},
     {"r_transformer_block", "r_transformer_block", no_masks, no_masks, no_masks},
     {"decoder's aft simple", "aft", all_obeyed, all_refused, all_obeyed},

@@ -6,20 +6,16 @@
 #include <cmath>
 
 #include "core/tape.h"
+#include "examples/variants/variants.h"
 #include "nn/models/generate.h"
 #include "nn/models/language_model.h"
 #include "nn/positions.h"
 #include "ops/gradient_check.h"
 #include "optim/trainer.h"
 #include "tests/shell/outside/convolution_mixer.h"
-#include "tests/shell/outside/differential_attention.h"
-#include "tests/shell/outside/fox_attention.h"
-#include "tests/shell/outside/grouped_attention.h"
-#include "tests/shell/outside/sink_attention.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/masks.h"
 #include "tests/support/mismatch.h"
-#include "tests/support/oracles/outside.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 #include "tests/support/specials.h"
@@ -39,8 +35,6 @@ Own random_mixer(uint64_t seed, Sizes... sizes) {
   randomize(layer, random);
   return layer;
 }
-
-outside::FoxAttention fox() { return random_mixer<outside::FoxAttention>(41, own_heads); }
 
 /// A mixer whose hidden state cannot forget: h_t = tanh(W x_t + U h_{t-1}).
 struct HiddenState : CacheOf<HiddenState> {
@@ -102,7 +96,8 @@ MixerMaker maker(auto... sizes) {
 
 /// A model with a mask of its own: no token sees the one before it.
 struct Skipping : SequenceModel {
-  LanguageModel inner = model_of(maker<outside::GroupedAttention>(own_heads, 2));
+  LanguageModel inner =
+      model_of([](Random& random) { return variants::grouped(own_width, own_heads, 2, random); });
 
   ModelTraits traits() const override { return {.vocab_size = 7, .d_model = own_width}; }
   ModelOutput forward(const Tokens& tokens, const Memory&, Context& context) const override {
@@ -131,85 +126,34 @@ std::vector<int32_t> fed_again(const LanguageModel& model, std::vector<int32_t> 
 
 }  // namespace
 
-TEST_CASE("FoX is its formula, with memory and padding, and has its gradients") {
-  outside::FoxAttention layer = fox();
-  RandomValues random(42);
-  for (auto [B, T, M] : {Sizes{2, 5, 3}, {1, 1, 0}, {3, 1, 7}, {1, 7, 0}})
-    for (bool padded : {false, true}) {
-      CAPTURE(T);
-      CAPTURE(padded);
-      Input input = random_input({B, T, M}, own_width, random);
-      if (padded) {
-        Mask mask{{B, M + T}, {}};
-        for (int64_t n = 0; n < B * (M + T); ++n) mask.values.push_back(n % 3 == 1);
-        input.padding = std::make_shared<Mask>(mask);
-      }
-      CHECK(relative_error(run(layer, input), fox_oracle(own_heads, Weights(layer), input)) <=
-            exactness);
-    }
-  if (sizeof(Scalar) < 8) return;  // floats have few digits for this many terms
-  Tensor x = random.tensor({2, 4, own_width}), memory = random.tensor({2, 3, own_width});
-  std::vector<Tensor> inputs{x};
-  for (const Parameter& parameter : parameters(layer)) inputs.push_back(parameter.value);
-  Context context;
-  CHECK(gradient_check([&] { return layer(x, memory, context); }, inputs) < 1e-9);
-}
-
 TEST_CASE("FoX with gates that no token changes is ALiBi") {
-  outside::FoxAttention layer = fox();
-  Random same;
+  Random start, same;
+  std::unique_ptr<Layer> layer = variants::fox(own_width, own_heads, start);
+  RandomValues random(41);
+  randomize(*layer, random);
   MultiHeadAttention alibi({.position = AttentionPosition::alibi}, {own_width, own_heads}, same);
-  alibi.qkv = layer.qkv;
-  alibi.output = layer.output;
+  auto& fox = dynamic_cast<Attention&>(*layer);
+  alibi.qkv = fox.qkv;
+  alibi.output = fox.output;
   std::vector<double> slopes = alibi_slopes(own_heads);
-  std::fill_n(layer.gate.weight.mutable_data(), layer.gate.weight.count(), Scalar{0});
-  for (int64_t h = 0; h < own_heads; ++h)  // log σ(b) = -slope
-    layer.gate.bias.mutable_data()[h] = static_cast<Scalar>(-std::log(std::expm1(slopes[h])));
-  Tensor x = RandomValues(43).tensor({2, 9, own_width});
-  CHECK(relative_error(whole(layer, x), whole(alibi, x)) <= exactness);
-}
-
-TEST_CASE("FoX in pieces is FoX, with a cache, a limited one, or a memory") {
-  outside::FoxAttention layer = fox();
-  Tensor x = RandomValues(45).tensor({2, 12, own_width});
-  const std::vector<int64_t> pieces{1, 2, 1, 5, 3};
-  Tensor expected = whole(layer, x);
-  CHECK(relative_error(feed(layer, *layer.make_cache(), x, pieces), expected) <= exactness);
-  CHECK(relative_error(feed_with_memory(layer, x, pieces), expected) <= exactness);
-  CHECK(relative_error(feed(layer, *layer.make_cache(4), x, pieces),
-                       feed_with_memory(layer, x, pieces, 4)) <= exactness);
-  std::unique_ptr<Cache> cache = layer.make_cache();
-  feed(layer, *cache, x, {3, 4});
-  cache->forget_newest(5);
-  cache->reorder({1, 1});
-  Tensor second = slice(x, 0, 1, 2);
-  Tensor goes_on =
-      feed(layer, *cache, concat({tokens(second, 2, 4), tokens(second, 2, 4)}, 0), {2});
-  CHECK(relative_error(slice(goes_on, 0, 0, 1), tokens(whole(layer, second), 2, 4)) <= exactness);
-}
-
-TEST_CASE("what padding holds changes no bit of FoX, through its gates neither") {
-  outside::FoxAttention layer = fox();
-  Tensor x = RandomValues(46).tensor({1, 6, own_width});
-  Context context;
-  context.key_padding_mask = std::make_shared<Mask>(Mask{{1, 6}, {1, 0, 1, 0, 0, 0}});
-  Tensor before = layer(x, context);
-  for (Scalar held : {Scalar{1e4}, infinity, not_a_number}) {
-    Tensor moved = Tensor::from(x.shape(), x.values());
-    for (int64_t t : {0, 2}) std::fill_n(moved.mutable_data() + t * own_width, own_width, held);
-    Tensor after = layer(moved, context);
-    for (int64_t t : {1, 3, 4, 5}) CHECK(same_bits(after[0][t], before[0][t]));
+  for (const Parameter& parameter : parameters(*layer)) {
+    if (parameter.name == "gate.weight")
+      std::fill_n(parameter.value.mutable_data(), parameter.value.count(), Scalar{0});
+    for (int64_t h = 0; h < own_heads && parameter.name == "gate.bias"; ++h)  // log σ(b) = -slope
+      parameter.value.mutable_data()[h] = static_cast<Scalar>(-std::log(std::expm1(slopes[h])));
   }
+  Tensor x = RandomValues(43).tensor({2, 9, own_width});
+  CHECK(relative_error(whole(*layer, x), whole(alibi, x)) <= exactness);
 }
 
 TEST_CASE("mixers of one's own write through their caches what they write without") {
-  for (const auto& [name, mixer] : std::vector<std::pair<std::string, MixerMaker>>{
-           {"fox", maker<outside::FoxAttention>(own_heads)},
-           {"grouped", maker<outside::GroupedAttention>(own_heads, 2)},
-           {"sink", maker<outside::SinkAttention>(own_heads, 3)},
-           {"differential", maker<outside::DifferentialAttention>(2)},
-           {"convolution", maker<outside::ConvolutionMixer>(3)},
-           {"recurrent", maker<Recurrent>(true)}}) {
+  std::vector<std::pair<std::string, MixerMaker>> mixers{
+      {"convolution", maker<outside::ConvolutionMixer>(3)}, {"recurrent", maker<Recurrent>(true)}};
+  for (const variants::Variant& variant : variants::all())
+    mixers.emplace_back(variant.name, [&variant](Random& random) {
+      return variant.make(own_width, own_heads, random);
+    });
+  for (const auto& [name, mixer] : mixers) {
     CAPTURE(name);
     LanguageModel model = model_of(mixer);
     std::vector<int32_t> prompt{1, 2, 3}, text = prompt;

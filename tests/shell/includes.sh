@@ -8,6 +8,7 @@
 #
 #     draw  <-  runs  <-  flags  <-  char_lm, seq2seq, run_layer, show_layer  <-  python
 #                                                                             <-  studies  <-  book
+#                                                                  char_lm    <-  variants
 set -eu
 cd "$(dirname "$0")/../.."
 folders='core ops nn optim examples tests'
@@ -62,19 +63,20 @@ hidden_from 'core/*.h core/*.cpp core/machine' 'core/io/'
 hidden_from 'nn/*.h nn/*.cpp' 'nn/models/'
 hidden_from 'core nn optim examples' 'ops/[a-z]+/'
 hidden_from 'examples/*.cpp' '(examples|tests)/'
+hidden_from 'examples/variants' '(core/io|ops|nn|examples/(book|python|studies)|tests)/'
 hidden_from 'examples/tasks' '(core|ops|nn|optim|examples|tests)/'
 hidden_from 'core/machine core/io' 'core/(tape|accumulate|walk)\.h'
 hidden_from 'core/machine ops/*/' 'core/storage\.h'
 
 # What is in quotes lies at that path from here or from the file itself; a compiler needs no other folder.
-# Only the short programs and the tasks say <shiftgrad/shiftgrad.h>, as a program outside does; it lies in .include.
+# Only the short programs, the tasks and the variants say <shiftgrad/shiftgrad.h>, as a program outside does; it lies in .include.
 missing=$(includes "$folders" '[^>]*"' | grep -v '^tests/shell/\(outside\|new_variant\)/' |
   sed -n 's/^\([^:]*\)\/[^/:]*:[0-9]*:.*"\(.*\)"$/\1 \2/p' | sort -u | while read -r folder file; do
   [ -f "$file" ] || [ -f "$folder/$file" ] || echo "$folder: $file"
 done)
 forbid "$missing" 'not found in the project:'
 forbid "$(includes 'core ops nn optim examples/*/ tests' 'shiftgrad/' |
-  grep -v '^tests/shell/\(outside\|new_variant\)/\|^examples/tasks/' || true)" \
+  grep -v '^tests/shell/\(outside\|new_variant\)/\|^examples/\(tasks\|variants\)/' || true)" \
   'headers are included by their path in the project:'
 
 # only_in FILES LIBRARY: nowhere else is it included.

@@ -119,6 +119,11 @@ for package in shiftgrad shiftgrad-f64; do
   "$place/program" > "$place/printed"
   grep -q "^The first head's attention: Tensor \[6, 6\]" "$place/printed" || { cat "$place/printed"; exit 1; }
 done
+for source in "$examples"/variants/*.cpp; do
+  [ "$source" = "$examples/variants/main.cpp" ] || echo "#include \"$source\""
+done > "$place/variants.cpp"
+compile shiftgrad -I "$examples/variants" "$tests/shell/outside/variants.cpp" "$place/variants.cpp"
+prints ''
 for program in own_model own_mixer transformer_xl; do
   compile shiftgrad "$examples/$program.cpp"
   ldd -r "$place/program" > "$place/printed" 2>&1

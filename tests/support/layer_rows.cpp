@@ -1,13 +1,11 @@
 #include "tests/support/layer_rows.h"
 
+#include "examples/variants/variants.h"
 #include "nn/models/config.h"
 #include "tests/shell/outside/convolution_mixer.h"
-#include "tests/shell/outside/differential_attention.h"
-#include "tests/shell/outside/grouped_attention.h"
-#include "tests/shell/outside/sink_attention.h"
 #include "tests/support/oracles/blocks.h"
 #include "tests/support/oracles/counts.h"
-#include "tests/support/oracles/outside.h"
+#include "tests/support/oracles/variants.h"
 
 namespace shiftgrad::test {
 
@@ -272,48 +270,81 @@ void add_blocks(std::vector<LayerRow>& rows) {
   rows.push_back(r_block(RecurrentCell::gru, 2));
 }
 
-/// A layer that was written outside of the library, from its sizes.
-template <class Own, class... Sizes>
-LayerRow outside_row(const std::string& type, int64_t d_model, auto oracle, int64_t parameters,
-                     Sizes... sizes) {
+/// A layer that was written outside of the library.
+LayerRow outside_row(const std::string& name, const std::string& type, int64_t d_model,
+                     std::function<std::unique_ptr<Layer>(Random&)> make, auto oracle,
+                     int64_t parameters) {
   LayerRow result;
-  result.name = result.type = type;
+  result.name = name;
+  result.type = type;
   result.d_model = d_model;
   result.make = [=]() -> std::unique_ptr<Layer> {
     Random random;
-    return std::make_unique<Own>(d_model, sizes..., random);
+    return make(random);
   };
-  result.oracle = [=](const Weights& weights, const Input& input) {
-    return oracle(weights, input);
-  };
+  result.oracle = oracle;
   result.parameters = parameters;
   return result;
 }
 
-void add_outside(std::vector<LayerRow>& rows) {
-  using namespace outside;
-  auto sink = [](const Weights& weights, const Input& input) {
-    return sink_oracle(2, 3, weights, input);
-  };
-  rows.push_back(
-      outside_row<SinkAttention>("sink_attention", 6, sink, count_of_heads(6, 6, true) + 2, 2, 3));
+/// One of examples/variants, of 8 channels unless its name says otherwise. `make` and `oracle` get
+/// d_model, a number of heads and these sizes.
+template <class... Sizes>
+LayerRow variant(const std::string& name, const std::string& type, auto make, auto oracle,
+                 int64_t parameters, int64_t heads, Sizes... sizes) {
+  return outside_row(
+      name, type, 8, [=](Random& random) { return make(8, heads, sizes..., random); },
+      [=](const Weights& weights, const Input& input) {
+        return oracle(heads, sizes..., weights, input);
+      },
+      parameters);
+}
+
+void add_variants(std::vector<LayerRow>& rows) {
+  using namespace variants;
+  const int64_t plain = count_of_heads(8, 8, true);
+  rows.push_back(variant("fox", "fox_attention", fox, fox_oracle, plain + 2 * 9, 2));
+  rows.push_back(variant("sink", "sink_attention", sink, sink_oracle, plain + 2, 2, 3));
   rows.back().held = rows.back().sight = 2;
-  for (int64_t groups : {1, 2, 4}) {
-    auto grouped = [=](const Weights& weights, const Input& input) {
-      return grouped_oracle(4, groups, weights, input);
-    };
-    rows.push_back(outside_row<GroupedAttention>(
-        "grouped_attention", 8, grouped,
-        count_of_linear(8, 8 + 4 * groups, true) + count_of_linear(8, 8, true), 4, groups));
-    rows.back().name += text(" ", groups);
+  rows.push_back(
+      variant("soft cap", "soft_cap_attention", soft_cap, soft_cap_oracle, plain, 2, 0.5));
+  for (int64_t groups : {1, 2, 4})
+    rows.push_back(variant(text("grouped ", groups), "grouped_attention", grouped, grouped_oracle,
+                           count_of_linear(8, 8 + 4 * groups, true) + count_of_linear(8, 8, true),
+                           4, groups));
+  for (double threshold : {3.5, 90.0})
+    rows.push_back(variant(text("fire ", threshold), "fire_attention", fire, fire_oracle,
+                           plain + 2 + 2 * 5 + 2 * 6, 2, 5, threshold));
+  for (int64_t positions : {1, 4, 100})
+    rows.push_back(variant(text("cope ", positions), "cope_attention", cope, cope_oracle,
+                           plain + positions * 4, 2, positions));
+  rows.push_back(variant("differential", "differential_attention", differential,
+                         differential_oracle, count_of_heads(8, 8, false) + 8 + 4, 2));
+  rows.push_back(
+      variant("streaming", "streaming_attention", streaming, streaming_oracle, plain, 2, 2, 3));
+  rows.back().held = 4;
+  for (int64_t chunk : {1, 4})
+    for (bool gated : {true, false}) {
+      const std::string type = gated ? "gated_linear" : "retention";
+      rows.push_back(variant(
+          text(type, ' ', chunk), type, gated ? gated_linear : retention, gated_linear_oracle,
+          count_of_heads(8, 8, false) + 8 * 8 + 4 + (gated ? 8 * 9 : 0), 2, chunk));
+      rows.back().takes_masks = rows.back().forgets = false;
+    }
+  for (bool causal : {true, false}) {
+    rows.push_back(variant(text("swin", causal ? "" : ", two-way"), "swin_attention", swin,
+                           swin_oracle, plain + 2 * 3 * 5, 2, 2, 3, causal));
+    rows.back().causal = causal;
+    rows.back().chunk = 6;
+    rows.back().held = 5;
   }
-  auto differential = [](const Weights& weights, const Input& input) {
-    return differential_oracle(2, 0.8, weights, input);
-  };
-  rows.push_back(outside_row<DifferentialAttention>("differential_attention", 8, differential,
-                                                    count_of_heads(8, 8, false) + 8 + 4, 2));
-  rows.push_back(outside_row<ConvolutionMixer>("convolution", 3, convolution_oracle,
-                                               3 * 3 + count_of_linear(3, 3, true), 3));
+}
+
+void add_convolution(std::vector<LayerRow>& rows) {
+  rows.push_back(outside_row(
+      "convolution", "convolution", 3,
+      [](Random& random) { return std::make_unique<outside::ConvolutionMixer>(3, 3, random); },
+      convolution_oracle, 3 * 3 + count_of_linear(3, 3, true)));
   rows.back().takes_masks = false;
   rows.back().held = rows.back().sight = 2;
 }
@@ -329,7 +360,8 @@ std::vector<LayerRow> all_rows() {
       rows.push_back(mixer(text("local_rnn ", cell, " ", window),
                            Sized{LocalRnnConfig{.window = window, .cell = cell}, {3}}));
   add_blocks(rows);
-  add_outside(rows);
+  add_variants(rows);
+  add_convolution(rows);
   return rows;
 }
 

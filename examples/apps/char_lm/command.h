@@ -26,4 +26,8 @@ Command positions_command(CLI::App& program);
 Command convert_command(CLI::App& program);
 Command report_command(CLI::App& program);
 
+/// Runs the command of `program` that the arguments name, and returns its exit status. The program
+/// may be another one than char_lm, with models of its own (models.h).
+int run(CLI::App& program, int count, char** arguments, shiftgrad::ProcessGroup& peers);
+
 }  // namespace char_lm

@@ -87,7 +87,7 @@ TrainFlags training_of(const std::string& model, TrainFlags flags) {
 int64_t count_parameters(ModelFlags flags, int64_t d_inner, int64_t vocab_size) {
   flags.d_inner = d_inner;
   shiftgrad::Random random;
-  return parameter_count(shiftgrad::LanguageModel(model_config(flags, vocab_size), random));
+  return parameter_count(new_model(flags, vocab_size, random));
 }
 
 /// Sets the width of the feed-forward networks so that the number of parameters is as near as

@@ -53,10 +53,22 @@ ModelKind r_transformer() {
   return {RTransformerBlockConfig::known, defaults};
 }
 
+std::vector<ModelKind>& kinds() {
+  static std::vector<ModelKind> list = [] {
+    std::vector<ModelKind> known;
+    for (const shiftgrad::KnownMixer& mixer : shiftgrad::known_mixers())
+      known.push_back(kind_of(mixer));
+    known.push_back(r_transformer());
+    return known;
+  }();
+  return list;
+}
+
 /// Sets what --position says of the mixer's distances, or of positions added to the embedding.
-void set_position(const ModelFlags& flags, LanguageModelConfig& config) {
+void set_position(const ModelFlags& flags, const ModelKind& kind, LanguageModelConfig& config) {
   if (flags.position) {
-    auto* attention = std::get_if<MultiHeadAttentionConfig>(&config.mixer);
+    auto* attention =
+        kind.own_mixer ? nullptr : std::get_if<MultiHeadAttentionConfig>(&config.mixer);
     auto* xl = std::get_if<TransformerXLAttentionConfig>(&config.mixer);
     bool rotates = attention && (flags.position == "rope" || flags.position == "alibi");
     config.position = TokenPosition::none;
@@ -127,15 +139,12 @@ std::string names_of_kinds() {
 
 }  // namespace
 
-const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = [] {
-    std::vector<ModelKind> list;
-    for (const shiftgrad::KnownMixer& known : shiftgrad::known_mixers())
-      list.push_back(kind_of(known));
-    list.push_back(r_transformer());
-    return list;
-  }();
-  return kinds;
+const std::vector<ModelKind>& model_kinds() { return kinds(); }
+
+void add_model_kind(const char* name, const char* summary, const OwnMixer& mixer) {
+  ModelKind kind = kind_of({{.name = name, .summary = summary}, MultiHeadAttentionConfig{}});
+  kind.own_mixer = mixer;
+  kinds().push_back(kind);
 }
 
 bool takes_option(const ModelKind& kind, const std::string& name) {
@@ -144,6 +153,7 @@ bool takes_option(const ModelKind& kind, const std::string& name) {
   if (name == "position") return true;
   if (name == "layer_positions") return !distances;
   if (name == "tie_position_biases") return distances;
+  if (kind.own_mixer) return false;
   bool known = false;
   auto look = [&](auto config) {
     fields_of(config, [&](auto&, const Field& field, const auto&...) {
@@ -157,6 +167,7 @@ bool takes_option(const ModelKind& kind, const std::string& name) {
 apps::FieldFlags ModelFlags::mixer_flags() {
   apps::FieldFlags flags;
   for (const ModelKind& kind : model_kinds()) {
+    if (kind.own_mixer) continue;
     auto add = [&](const auto& config) { flags.add(kind.name, config, without_flags); };
     const LanguageModelConfig& model = kind.defaults;
     if (model.block == BlockType::r_transformer_block)
@@ -192,7 +203,7 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   const ModelKind& kind = model_kind(flags.model);
   check(flags, kind);
   LanguageModelConfig config = kind.defaults;
-  set_position(flags, config);
+  set_position(flags, kind, config);
   if (config.block == BlockType::r_transformer_block)
     flags.mixer.apply_to(config);
   else
@@ -219,6 +230,22 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   config.dropout = flags.dropout;
   config.attention_dropout = flags.attention_dropout();
   return config;
+}
+
+shiftgrad::MixerMaker own_mixer(const ModelFlags& flags) {
+  const ModelKind& kind = model_kind(flags.model);
+  if (!kind.own_mixer) return {};
+  return [=, &kind](shiftgrad::Random& random) {
+    auto mixer = kind.own_mixer(flags.n_embd, flags.n_head, random);
+    if (auto* attention = dynamic_cast<shiftgrad::Attention*>(mixer.get()))
+      attention->attention_dropout = flags.attention_dropout();
+    return mixer;
+  };
+}
+
+shiftgrad::LanguageModel new_model(const ModelFlags& flags, int64_t vocab_size,
+                                   shiftgrad::Init init) {
+  return {model_config(flags, vocab_size), init, own_mixer(flags)};
 }
 
 }  // namespace char_lm

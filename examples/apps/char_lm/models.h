@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,16 +97,26 @@ struct ModelFlags {
   }
 };
 
+/// Makes a mixer of C channels that is a program's own.
+using OwnMixer =
+    std::function<std::unique_ptr<shiftgrad::Layer>(int64_t C, int64_t n_head, shiftgrad::Random&)>;
+
 /// A kind of model that --model can name. One that reads in order remembers, unless --mem_len 0
 /// forbids that. The other kinds see blocks from anywhere, unless --mem_len asks for memory. The
 /// `forms` are flags, as `compare` takes them.
 struct ModelKind : shiftgrad::KnownModel {
   /// The model without any flags.
   shiftgrad::LanguageModelConfig defaults;
+  /// Makes the mixer where it is the program's own; else empty.
+  OwnMixer own_mixer{};
 };
 
-/// The kinds: one for each mixer of the library, and the R-Transformer.
+/// The kinds: one for each mixer of the library, the R-Transformer, and the program's own.
 const std::vector<ModelKind>& model_kinds();
+
+/// Adds a kind whose mixer is the program's own and knows the order of tokens. A program calls it
+/// before it makes its commands.
+void add_model_kind(const char* name, const char* summary, const OwnMixer& mixer);
 
 /// Returns the kind with this name. Throws, and lists the existing kinds, when there is none.
 const ModelKind& model_kind(const std::string& name);
@@ -119,5 +130,13 @@ int64_t memory_length(const ModelFlags& flags);
 /// Returns the config of the model that the flags describe. Throws, naming the flag, when they make
 /// no model.
 shiftgrad::LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size);
+
+/// Returns what makes the mixers of these flags, where the kind has a mixer of the program's own;
+/// else an empty function.
+shiftgrad::MixerMaker own_mixer(const ModelFlags& flags);
+
+/// Returns a new model. Throws as model_config does.
+shiftgrad::LanguageModel new_model(const ModelFlags& flags, int64_t vocab_size,
+                                   shiftgrad::Init init);
 
 }  // namespace char_lm

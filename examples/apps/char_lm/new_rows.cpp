@@ -31,9 +31,10 @@ SavedRun with_vocabulary(const SavedRun& run, const Vocabulary& vocabulary, uint
   result.checkpoint.vocabulary = vocabulary.codes();
   result.checkpoint.model.vocab_size = vocabulary.size();
   result.checkpoint.state.trainer.clear();
-  make_model(run.checkpoint, run.source);  // or throws when the weights do not fit
+  shiftgrad::MixerMaker mixer = own_mixer(run.flags.model);
+  make_model(run.checkpoint, run.source, mixer);  // or throws when the weights do not fit
   shiftgrad::Random random{.seed = seed};
-  auto weights = state_dict(shiftgrad::LanguageModel(result.checkpoint.model, random));
+  auto weights = state_dict(shiftgrad::LanguageModel(result.checkpoint.model, random, mixer));
   std::vector<size_t> tokens = new_tokens(run.vocabulary, vocabulary);
   apps::keep_rows(
       run.checkpoint.weights, [&](size_t row) { return tokens[row]; }, weights);

@@ -26,7 +26,8 @@ SavedRun load_run(const std::string& run, const std::string& name) {
 }
 
 shiftgrad::LanguageModel usable_model(const SavedRun& run) {
-  shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
+  shiftgrad::LanguageModel model =
+      make_model(run.checkpoint, run.source, own_mixer(run.flags.model));
   apps::check_weights(model, run.source);
   return model;
 }

@@ -62,22 +62,21 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
   apps::set_examples(
       app, {"char_lm train", "char_lm train --data text.txt --model labml --out_dir labml",
             "char_lm train --resume --out_dir labml --max_iters 4000"});
-  return {
-      .flags = &app,
-      .prepare = [=, &app, &peers]() -> Command::Work {
-        request->read(app);
-        shiftgrad::require(!request->add_characters || !request->init_from.empty(),
-                           "--add_characters: expected --init_from");
-        auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
-        return [prepared, &peers, out = request->flags.out_dir] {
-          std::string run = apps::as_argument(out);
-          train_until_signal(
-              std::move(*prepared), peers, out,
-              {shell_command({"char_lm", "eval", run}), shell_command({"char_lm", "generate", run}),
-               shell_command({"char_lm", "report", run, "--out", run + "/report.html"})});
-        };
-      },
-      .outlives_readers = true};
+  return {.flags = &app,
+          .prepare = [=, name = program.get_name(), &app, &peers]() -> Command::Work {
+            request->read(app);
+            shiftgrad::require(!request->add_characters || !request->init_from.empty(),
+                               "--add_characters: expected --init_from");
+            auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
+            return [prepared, &peers, name, out = request->flags.out_dir] {
+              std::string run = apps::as_argument(out);
+              train_until_signal(
+                  std::move(*prepared), peers, out,
+                  {shell_command({name, "eval", run}), shell_command({name, "generate", run}),
+                   shell_command({name, "report", run, "--out", run + "/report.html"})});
+            };
+          },
+          .outlives_readers = true};
 }
 
 }  // namespace char_lm

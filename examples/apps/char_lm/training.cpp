@@ -67,9 +67,7 @@ shiftgrad::LanguageModel begun_model(const TrainFlags& flags, const SavedRun* sa
                                      const Corpus& corpus, int64_t peers) {
   int64_t vocab_size = corpus.vocabulary.size();
   if (!saved) {
-    auto make = [&](shiftgrad::Init init) {
-      return shiftgrad::LanguageModel(model_config(flags.model, vocab_size), init);
-    };
+    auto make = [&](shiftgrad::Init init) { return new_model(flags.model, vocab_size, init); };
     check_memory(flags, apps::without_values(make), peers);
     shiftgrad::Random random{.seed = flags.trainer.seed};
     return make(random);

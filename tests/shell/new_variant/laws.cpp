@@ -1,5 +1,16 @@
 // The laws of layers, and run_layer's answers, once more, with a new variant among the layers.
 
+#include "examples/variants/cope.cpp"
+#include "examples/variants/differential.cpp"
+#include "examples/variants/fire.cpp"
+#include "examples/variants/fox.cpp"
+#include "examples/variants/gated_linear.cpp"
+#include "examples/variants/grouped.cpp"
+#include "examples/variants/sink.cpp"
+#include "examples/variants/soft_cap.cpp"
+#include "examples/variants/streaming.cpp"
+#include "examples/variants/swin.cpp"
+#include "examples/variants/variants.cpp"
 #include "tests/examples/apps/run_layer/run_layer.cpp"
 #include "tests/laws/layer_contexts.cpp"
 #include "tests/laws/layer_gradients.cpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <iostream>
 #include <span>
 #include <utility>
@@ -12,10 +11,7 @@
 
 #include "causal_convolution.h"
 #include "convolution_mixer.h"
-#include "differential_attention.h"
 #include "forgetting_attention.h"
-#include "fox_attention.h"
-#include "grouped_attention.h"
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/nn/models/generate.h"
 #include "shiftgrad/nn/models/language_model.h"
@@ -26,15 +22,10 @@
 #include "shiftgrad/ops/gradient_check.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/optim/trainer.h"
-#include "sink_attention.h"
 
 using namespace shiftgrad;
 using outside::ConvolutionMixer;
-using outside::DifferentialAttention;
 using outside::ForgettingAttention;
-using outside::FoxAttention;
-using outside::GroupedAttention;
-using outside::SinkAttention;
 
 namespace {
 
@@ -144,18 +135,6 @@ void check_attention() {
   expect(gradient_check(f, {attention.slope}) < 1e-9, "the gradient of the slopes");
 }
 
-/// Variants that have more of their own than an equation.
-void check_variants() {
-  Random random{.seed = 7};
-  FoxAttention fox(6, 3, random);
-  GroupedAttention grouped(6, 6, 2, random);
-  SinkAttention sink(6, 3, 4, random);
-  DifferentialAttention differential(6, 3, random);
-  for (const Attention* variant :
-       std::initializer_list<const Attention*>{&fox, &grouped, &sink, &differential})
-    check_pieces(*variant);
-}
-
 /// Bits that the one before and the fourth before decide, by exclusive or.
 std::vector<int32_t> shift_register(int64_t length) {
   std::vector<int32_t> bits = {1, 0, 0, 1};
@@ -207,7 +186,6 @@ int main() {
   check_op();
   for (int64_t window : {1, 2, 4, 20}) check_mixer(window);
   check_attention();
-  check_variants();
   check_model();
   return failures > 0;
 }

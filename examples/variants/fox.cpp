@@ -1,20 +1,18 @@
-#pragma once
-
-// The forgetting transformer (Lin et al. 2025, FoX, section 3): each head has a forget gate f_t, by
-// which it forgets what came before token t.
+// The forgetting transformer (Lin et al. 2025, https://arxiv.org/abs/2503.02130): each head has a
+// forget gate f_t, by which it forgets what came before token t.
 //
 //     f_t = σ(w·x_t + b),   score_ij = q_i·k_j / √D + Σ_{l=j+1}^{i} log f_l
 //
 // The sum is that up to i less that up to j. The first is the same for all keys of a query, and the
 // softmax drops it.
 
-#include <shiftgrad/shiftgrad.h>
-
 #include <cmath>
 
-namespace outside {
+#include "variants.h"
 
-using namespace shiftgrad;
+namespace variants {
+
+namespace {
 
 struct FoxAttention : Attention {
   Linear gate;  // w [H, C], b [H]
@@ -37,4 +35,10 @@ struct FoxAttention : Attention {
   }
 };
 
-}  // namespace outside
+}  // namespace
+
+std::unique_ptr<Layer> fox(int64_t d_model, int64_t n_head, Random& random) {
+  return std::make_unique<FoxAttention>(d_model, n_head, random);
+}
+
+}  // namespace variants
