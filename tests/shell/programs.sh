@@ -44,6 +44,15 @@ for program in disentangled_attention first_model masked_bytes one_layer own_mix
   [ -z "$others" ] || fail "$source: $others"
 done
 
+# nn's page says how many lines of code each of the published mechanisms has.
+for source in "$examples"/variants/*.cpp; do
+  name=$(basename "$source" .cpp)
+  lines=$(grep -vc '^ *//\|^$' "$source")
+  case $name in main | variants) continue ;; esac
+  grep -qF "[$name](../examples/variants/$name.cpp) | $lines |" "$examples/../nn/README.md" ||
+    fail "nn/README.md: not $lines code lines of $name"
+done
+
 # The whole idea in one file, of the standard library alone.
 lines=$(wc -l < "$examples/micro.cpp")
 [ "$lines" -le 300 ] || fail "micro.cpp: $lines lines, expected at most 300"
