@@ -45,6 +45,16 @@ def of_pairs(flags):
     model = flags["model"]
     if model == "local_rnn":
         return 0
+    if model in ("gated_linear", "retention"):  # S and its use, and chunks of 16 with their decays
+        return channels * (2 * channels // int(flags["n_head"]) + 3 * (16 + 1) / 2)
+    if model == "streaming":  # the first 4 keys and the last 64, of twice the width
+        return channels * 3 * sum(min(t, 64 + 4) for t in range(1, block + 1)) / block
+    if model == "cope":  # 64 positions
+        return channels * (2 * keys + 64)
+    if model == "fire":  # a net of 32 units in each head
+        return (2 * channels + 2 * 32 * int(flags["n_head"])) * keys
+    if model == "differential":  # two maps of each value
+        return 3 * channels * keys
     if model == "aft":
         heads = int(flags["n_head"])
         return {"simple": channels, "full": 2 * channels * keys, "conv": 11 * (channels + heads) + channels,

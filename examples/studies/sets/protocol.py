@@ -10,7 +10,7 @@ from math import sqrt
 
 RATES = "1e-3", "2e-3", "4e-3", "8e-3"
 FINER_RATES = "1e-3", "1.5e-3", "2e-3", "3e-3", "4e-3", "6e-3", "8e-3", "12e-3"
-HOURS = 40  # of one core, for all parts
+HOURS = 40  # of one core, after which a part begins no further training, unless it has more
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Part:
     block: int  # of the overlapping blocks of a score
     stride: int
     notes: bool = False  # line feeds do not count, and the score is in nats
+    program: str = "char_lm"  # what trains and scores
+    hours: float = HOURS
 
 
 def flags(text):
@@ -119,6 +121,19 @@ LARGE = text_arms(6, 6, 192, {
     "aft:form=simple": 908, "local_rnn": 716, "r_transformer": 328})
 
 
+def variant_arms(layers, heads, channels, widths):
+    """The mechanisms of examples/variants, with widths as those of text_arms."""
+    settings = {"cope": tables("*mixer.embeddings"), "swin": tables("*mixer.table")}
+    size = {"n_layer": str(layers), "n_head": str(heads), "n_embd": str(channels)}
+    return tuple(Arm(name, size | {"model": name, "d_inner": str(width)}, settings.get(name, rates()))
+                 for name, width in widths.items())
+
+
+VARIANTS = variant_arms(4, 4, 128, {
+    "fox": 704, "sink": 708, "soft_cap": 708, "grouped": 772, "fire": 706, "cope": 700, "differential": 708,
+    "streaming": 708, "gated_linear": 580, "retention": 644, "swin": 700})
+
+
 def bach_arms(size, widths):
     """Music Transformer's distances against absolute positions, both kinds of them."""
     channels = int(flags(size)["n_embd"])
@@ -166,4 +181,5 @@ PARTS = (
          block=256, stride=64, notes=True),
     Part("ptb_large", "ptb", TEXT, (Rung("first", 500, (1,)), Rung("decision", 3000, (1001,))), large_arms,
          block=128, stride=64),
+    replace(PTB, name="ptb_variants", arms=lambda part, results: VARIANTS, program="variants", hours=HOURS + 20),
 )

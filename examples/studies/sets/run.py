@@ -9,7 +9,8 @@ from its last checkpoint, so the script can be stopped at any time; a SIGTERM or
 when all is done, or when the trainings have taken as many hours as the protocol has.
 
 --list prints what is left, and trains nothing. --commit commits results.json and the page whenever a rung is done. --last ends after N
-trainings. CHAR_LM names the program, and COMMIT the commit that it was built from, by default that of this checkout.
+trainings. --part makes those of one part alone. CHAR_LM and VARIANTS name the programs, and COMMIT the commit that they were built
+from, by default that of this checkout.
 """
 
 import argparse
@@ -25,11 +26,13 @@ import sys
 from pathlib import Path
 
 import multiplications
-from protocol import HOURS, flags_of
+from protocol import PARTS, flags_of
 from results import HERE, Results, tables, words
 import overlapping_blocks
 
-CHAR_LM = os.environ.get("CHAR_LM", str(HERE.parents[2] / "build/examples/apps/char_lm/char_lm"))
+EXAMPLES = HERE.parents[2] / "build/examples"
+PROGRAMS = {"char_lm": os.environ.get("CHAR_LM", str(EXAMPLES / "apps/char_lm/char_lm")),
+            "variants": os.environ.get("VARIANTS", str(EXAMPLES / "variants/variants"))}
 PLACE = Path("sets")
 RESULTS = HERE / "results.json"
 DRAWN = 0.02  # the deviation from which char_lm draws embeddings
@@ -76,6 +79,7 @@ class Programs:
 class Training:
     def __init__(self, texts, part, arm, rung, setting, seed):
         self.part, self.arm, self.rung, self.setting, self.seed = part, arm, rung, setting, seed
+        self.program = PROGRAMS[part.program]
         self.texts = texts / part.text
         self.flags = flags_of(part, arm, rung, setting, seed)
         place = arm.settings.index(setting)
@@ -86,7 +90,7 @@ class Training:
         return f"{self.part.name} {self.arm.name}, {self.rung.name}, {self.setting}, seed {self.seed}"
 
     def command(self, folder, flags):
-        return [CHAR_LM, "train", "--threads", "1", "--save_interval", "100", "--data", self.texts / "train.txt",
+        return [self.program, "train", "--threads", "1", "--save_interval", "100", "--data", self.texts / "train.txt",
                 "--val_data", self.texts / "valid.txt", *words(flags), "--out_dir", folder, "--overwrite"]
 
     def begun(self):
@@ -114,7 +118,7 @@ class Training:
 
     def train(self, programs):
         """Trains, or goes on. Returns whether all losses were finite."""
-        command = [CHAR_LM, "train", "--resume", "--threads", "1", "--out_dir", self.folder]
+        command = [self.program, "train", "--resume", "--threads", "1", "--out_dir", self.folder]
         command = command if self.begun() else self.begin(programs)
         try:
             status = programs.run(command, self.log)
@@ -143,12 +147,12 @@ class Training:
         text = (self.texts / f"{split}.txt").read_bytes()
         if self.arm.by_memory:
             file = Path(f"{self.folder}.losses")
-            self.must(programs, [CHAR_LM, "eval", self.folder, "--data", self.texts / f"{split}.txt", "--eval_split", "1",
+            self.must(programs, [self.program, "eval", self.folder, "--data", self.texts / f"{split}.txt", "--eval_split", "1",
                                  "--batch_size", "8", "--losses", file, "--threads", "1"])
             losses = [float(line) for line in file.read_text().split()]
             file.unlink()
         else:
-            losses = overlapping_blocks.losses(CHAR_LM, self.folder, text, self.part.block, self.part.stride, 1)
+            losses = overlapping_blocks.losses(self.program, self.folder, text, self.part.block, self.part.stride, 1)
         if self.part.notes:
             losses = [loss for note, loss in zip(text[1:], losses, strict=True) if note != ord("\n")]
         return sum(losses) / len(losses) / (1 if self.part.notes else math.log(2))
@@ -168,7 +172,7 @@ class Training:
             "parameters": multiplications.parameters(checkpoint) - self.arm.unread,
             "multiplications": multiplications.per_token(checkpoint, self.flags), "steps": self.rung.steps,
             "flags": " ".join(words(self.flags)), "commit": os.environ.get("COMMIT", about.get("commit", "")),
-            "program": hashlib.sha256(Path(CHAR_LM).read_bytes()).hexdigest()[:12], "cpu": about.get("cpu", ""),
+            "program": hashlib.sha256(Path(self.program).read_bytes()).hexdigest()[:12], "cpu": about.get("cpu", ""),
         }
 
 
@@ -189,16 +193,22 @@ def commit(training):
     subprocess.run(["git", "-C", HERE, "commit", "--quiet", "--message", subject, "--", "results.json", "README.md"], check=True)
 
 
+def next_left(results, flags):
+    """The training to make next, if any is left for which there are hours."""
+    wanted = (each for each in results.missing() if flags.part in ("", each[0].name))
+    return next((each for each in wanted if results.hours() < each[0].hours), None)
+
+
 def work(texts, flags, programs):
     """Makes one training after another."""
     made = 0
     results = Results(RESULTS)
-    while (left := next(results.missing(), None)) and results.hours() < HOURS and made != flags.last:
+    while (left := next_left(results, flags)) and made != flags.last:
         training = Training(texts, *left)
         print(f"{training} (after {results.hours():.1f} h)", flush=True)
         results.add(training.result(programs))
         made += 1
-        after = next(results.missing(), None)
+        after = next_left(results, flags)
         if flags.commit and (after is None or after[:3] != left[:3]):
             commit(training)
     print(f"{len(results.trainings)} trainings are there, {results.hours():.1f} h")
@@ -210,13 +220,16 @@ def main():
     parser.add_argument("--list", action="store_true", help="print what is left, and train nothing")
     parser.add_argument("--commit", action="store_true", help="commit results.json and README.md whenever a rung is done")
     parser.add_argument("--last", type=int, default=-1, metavar="N", help="end after N trainings")
+    parser.add_argument("--part", default="", choices=[part.name for part in PARTS], help="make the trainings of this part alone")
     flags = parser.parse_args()
     if flags.list:
         for left in Results(RESULTS).missing():
-            print(Training(flags.folder, *left))
+            if flags.part in ("", left[0].name):
+                print(Training(flags.folder, *left))
         return
-    if not os.access(CHAR_LM, os.X_OK):
-        raise ValueError(f"{CHAR_LM}: no such program; build it, or name it in CHAR_LM")
+    for name in {part.program for part in PARTS if flags.part in ("", part.name)}:
+        if not os.access(PROGRAMS[name], os.X_OK):
+            raise ValueError(f"{PROGRAMS[name]}: no such program; build it, or name it in {name.upper()}")
     PLACE.mkdir(exist_ok=True)
     with open(PLACE / "lock", "w") as lock:
         try:
