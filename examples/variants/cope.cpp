@@ -17,7 +17,7 @@ namespace variants {
 
 namespace {
 
-/// Whether each query of a tile sees each key [B, 1, T, K].
+/// Whether each query sees each key [B, 1, T, K].
 Mask visible(const RelativeAttention& terms) {
   Dims shape{terms.query.size(0), 1, terms.query.size(2), terms.key.size(2)};
   Mask mask{shape, {}};

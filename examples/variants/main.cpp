@@ -15,7 +15,5 @@ int main(int count, char** arguments) {
   for (const variants::Variant& variant : variants::all())
     char_lm::add_model_kind(variant.name, variant.summary, variant.make);
   std::unique_ptr<shiftgrad::ProcessGroup> peers = shiftgrad::launched_peers();
-  std::shared_ptr<CLI::App> program = apps::make_program(
-      "Train, score, sample, compare and inspect character-level language models.", "variants");
-  return char_lm::run(*program, count, arguments, *peers);
+  return char_lm::run("variants", count, arguments, *peers);
 }

@@ -1,5 +1,5 @@
-// The attention of Swin (Liu et al. 2021, https://arxiv.org/abs/2103.14030, section 3.2): tokens
-// are the pixels of windows, row by row, and a table has a bias for each offset in two dimensions.
+// The attention of Swin (Liu et al. 2021, https://arxiv.org/abs/2103.14030): tokens are the
+// pixels of windows, row by row, and a table has a bias for each offset in two dimensions.
 //
 //     score_ij = q_i·k_j / √D + B[row_i - row_j, column_i - column_j]
 //

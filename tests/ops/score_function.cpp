@@ -1,9 +1,13 @@
 #include "ops/score_function.h"
 
+#include <functional>
+
+#include "ops/arithmetic.h"
 #include "ops/attention.h"
 #include "tests/support/attention_forms.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
+#include "tests/support/values.h"
 
 namespace shiftgrad::test::attention_forms {
 
@@ -37,7 +41,79 @@ struct Shifted : ScoreFunction {
   }
 };
 
+/// A bias by distance that is not finite for the future, with a parameter for each head.
+struct LogDistance : ScoreFunction {
+  void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override {
+    for (int64_t n = 0; n < row.count; ++n) {
+      scores[n] -= row.parameters[0] * std::log1p(static_cast<Scalar>(row.distance(n)));
+      if (slopes) slopes[n] = 1;
+    }
+  }
+  void backward(const ScoreRow& row, const Scalar* gradients, Scalar* sums) const override {
+    for (int64_t n = 0; n < row.count; ++n)
+      sums[0] -= gradients[n] * std::log1p(static_cast<Scalar>(row.distance(n)));
+  }
+};
+
+/// y, the probabilities, and the gradients of the inputs and of the function's parameters, if any.
+std::vector<Tensor> told(const AttentionForm& form, const std::vector<Tensor>& values,
+                         const std::shared_ptr<ScoreFunction>& function,
+                         const std::function<void(RelativeAttention&)>& change,
+                         const TermEditor& editor) {
+  std::vector<Tensor> inputs, all;
+  for (const Tensor& value : values) inputs.push_back(value.detach().require_gradient());
+  if (function && function->parameters.defined()) function->parameters.zero_gradient();
+  Tape tape;
+  RelativeAttention a = form.attention(inputs);
+  a.factor = 3;
+  a.score_function = function;
+  change(a);
+  Tensor p, y = composed_attention(
+                a, [&](const Tensor&shares) { p = shares.detach(); }, editor);
+  tape.backward(y, random_cotangent(form));
+  all = {y, p};
+  for (const Tensor& input : inputs)
+    all.push_back(input.gradient().defined() ? input.gradient() : Tensor::zeros(input.shape()));
+  if (function && function->parameters.defined())
+    all.push_back(function->parameters.gradient().detach());
+  return all;
+}
+
 }  // namespace
+
+TEST_CASE("an editor changes the terms before the function, a recorder is told what comes behind") {
+  const AttentionForm form{.name = "", .terms = "g", .T = 5, .K = 7, .visibility = causal};
+  const std::vector<Tensor> values = random_inputs(form);
+  auto distance = std::make_shared<LogDistance>();
+  distance->parameters = RandomValues(4).tensor({2, 1}).require_gradient();
+  auto as_it_is = [](RelativeAttention&) {};
+  auto doubled_alone = [](RelativeAttention& a) {
+    a.query = scale(a.query, 2);
+    a.key_scores = Tensor();
+  };
+  TermEditor editor = [](std::vector<ScoreTerm>& terms) {
+    std::erase_if(terms, [](const ScoreTerm& term) { return term.name == "key_scores"; });
+    CHECK(terms.size() == 1);
+    terms[0].scores = scale(terms[0].scores, 2);
+  };
+  for (const std::shared_ptr<ScoreFunction>& function :
+       std::vector<std::shared_ptr<ScoreFunction>>{std::make_shared<SoftCap>(0.5), distance}) {
+    std::vector<Tensor> edited = told(form, values, function, as_it_is, editor);
+    std::vector<Tensor> expected = told(form, values, function, doubled_alone, {});
+    REQUIRE(edited.size() == expected.size());
+    for (size_t n = 0; n < edited.size(); ++n) {
+      CAPTURE(n);
+      CHECK(relative_error(edited[n], expected[n]) <= exactness);
+    }
+    CHECK(relative_error(told(form, values, nullptr, as_it_is, editor)[1], edited[1]) > 1e-3);
+    CHECK(relative_error(told(form, values, function, as_it_is, {})[1], edited[1]) > 1e-3);
+    RelativeAttention a = form.attention(values);
+    a.factor = 3;
+    a.score_function = function;
+    doubled_alone(a);
+    CHECK(relative_error(relative_attention(a), edited[0]) <= exactness);
+  }
+}
 
 TEST_CASE("a soft cap: values and gradients") {
   check_rows({{"soft cap",
@@ -104,18 +180,6 @@ TEST_CASE("an infinite slope of a pair without weight passes nothing on") {
 }
 
 TEST_CASE("a function is asked for what a query sees alone, in the kernel and its twin") {
-  struct LogDistance : ScoreFunction {  // which is not finite for the future
-    void forward(const ScoreRow& row, Scalar* scores, Scalar* slopes) const override {
-      for (int64_t n = 0; n < row.count; ++n) {
-        scores[n] -= row.parameters[0] * std::log1p(static_cast<Scalar>(row.distance(n)));
-        if (slopes) slopes[n] = 1;
-      }
-    }
-    void backward(const ScoreRow& row, const Scalar* gradients, Scalar* sums) const override {
-      for (int64_t n = 0; n < row.count; ++n)
-        sums[0] -= gradients[n] * std::log1p(static_cast<Scalar>(row.distance(n)));
-    }
-  };
   const AttentionForm form{.name = "", .T = 5, .K = 7, .visibility = causal};
   std::vector<Tensor> slopes;
   for (Op op : {relative_attention, composed}) {

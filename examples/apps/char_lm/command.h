@@ -13,8 +13,10 @@ using apps::add_switch;
 using apps::Command;
 using apps::set_required;
 
-/// Command that runs one training on all peers.
-Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers);
+/// Command that runs one training on all peers. It prints the next commands of a program of this
+/// name.
+Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers,
+                      const std::string& name = "char_lm");
 Command eval_command(CLI::App& program);
 Command generate_command(CLI::App& program);
 Command compare_command(CLI::App& program);
@@ -26,8 +28,8 @@ Command positions_command(CLI::App& program);
 Command convert_command(CLI::App& program);
 Command report_command(CLI::App& program);
 
-/// Runs the command of `program` that the arguments name, and returns its exit status. The program
-/// may be another one than char_lm, with models of its own (models.h).
-int run(CLI::App& program, int count, char** arguments, shiftgrad::ProcessGroup& peers);
+/// Runs the command that the arguments name, and returns its exit status. The program may be
+/// another one than char_lm, with models of its own (models.h).
+int run(const std::string& name, int count, char** arguments, shiftgrad::ProcessGroup& peers);
 
 }  // namespace char_lm

@@ -10,7 +10,5 @@ int main(int count, char** arguments) {
   apps::keep_standard_streams();
   shiftgrad::initialize();
   std::unique_ptr<shiftgrad::ProcessGroup> peers = shiftgrad::launched_peers();
-  std::shared_ptr<CLI::App> program = apps::make_program(
-      "Train, score, sample, compare and inspect character-level language models.", "char_lm");
-  return char_lm::run(*program, count, arguments, *peers);
+  return char_lm::run("char_lm", count, arguments, *peers);
 }

@@ -50,7 +50,7 @@ std::unique_ptr<Training> training(const Request& request, ProcessGroup& peers) 
 
 }  // namespace
 
-Command train_command(CLI::App& program, ProcessGroup& peers) {
+Command train_command(CLI::App& program, ProcessGroup& peers, const std::string& name) {
   CLI::App& app = add_command(program, "train", "Train a model on a text file");
   auto request = std::make_shared<Request>();
   request->add_to(app, "texts", "vocabulary", changeable_flags().free);
@@ -63,7 +63,7 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
       app, {"char_lm train", "char_lm train --data text.txt --model labml --out_dir labml",
             "char_lm train --resume --out_dir labml --max_iters 4000"});
   return {.flags = &app,
-          .prepare = [=, name = program.get_name(), &app, &peers]() -> Command::Work {
+          .prepare = [=, &app, &peers]() -> Command::Work {
             request->read(app);
             shiftgrad::require(!request->add_characters || !request->init_from.empty(),
                                "--add_characters: expected --init_from");
