@@ -10,7 +10,7 @@ import sys
 os.chdir(os.path.dirname(os.path.realpath(__file__)) + "/../..")
 FOLDERS = "core", "ops", "nn", "optim", "examples", "tests"
 # What others have: libraries, models, units.
-FOREIGN = set("""ColorBrewer DeBERTa DefaultCPUAllocator FoX GiB GradientTape KiB LocalRNN MiB NaN NaNs NeMo NumPy OpenBLAS
+FOREIGN = set("""CoPE ColorBrewer DeBERTa DefaultCPUAllocator FoX GiB GradientTape KiB LocalRNN MiB NaN NaNs NeMo NumPy OpenAI OpenBLAS
     OpenMP PyTorch ReLU RoFormer RoPE SapphireRapids SkylakeX StreamingLLM TensorFlow ThreadSanitizer TiB TypeError VmRSS WebAssembly
     resize_ untyped_storage""".split())
 PART = re.compile(r'R"(\w*)\((?P<raw>.*?)\)\1"|"(?P<text>(?:[^"\\\n]|\\.)*)"|//(?P<comment>[^\n]*)|\'(?:[^\'\\\n]|\\.)\'',
