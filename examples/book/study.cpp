@@ -2,12 +2,15 @@
 
 #include <map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "drawing.h"
 #include "examples/apps/run_layer/run_layer.h"
 #include "examples/apps/show_layer/worked_example.h"
 #include "exhibits.h"
+#include "nn/models/config.h"
+#include "nn/parameter_budget.h"
 #include "pair_training.h"
 #include "request.h"
 #include "training.h"
@@ -19,14 +22,19 @@ using namespace shiftgrad;
 
 namespace {
 
-Json run_layer_of(const Json& request) {
+/// The layer, the config and the tensors of a request.
+Case case_of(const Json& request) {
   SafeTensors content;
   content.metadata["layer"] = value_of<std::string>(request, "layer");
   content.metadata["config"] = value_of<Json>(request, "config").dump();
   const auto given_tensors = value_of<Json>(request, "tensors");
   for (const auto& [name, tensor] : given_tensors.items())
     content.tensors[name] = stored_tensor(tensor);
-  Case given("the request", std::move(content));
+  return {"the request", std::move(content)};
+}
+
+Json run_layer_of(const Json& request) {
+  Case given = case_of(request);
   Json tensors = Json::object();
   for (const auto& [name, tensor] : run_layer(given).content.tensors)
     tensors[name] = json_of(name, tensor);
@@ -39,10 +47,30 @@ std::vector<std::string> labels(const show_layer::Axis& axis, int64_t count) {
   return list;
 }
 
+/// Works through a layer whose parameters and inputs the request has.
+show_layer::WorkedExample given_example(const Json& request) {
+  Case given = case_of(request);
+  auto mixer = config_named<SizedMixerConfig>(given.layer, given.config);
+  require(mixer.has_value(), given.layer, ": no such layer");
+  return std::visit(
+      [&](const auto& config) {
+        ParameterBudget budget(given.tensors());
+        auto layer = make_layer(config, budget);
+        given.take_parameters(layer);
+        Tensor x = given.take("input.x"), memory = given.take_if_present("input.memory");
+        given.expect_empty();
+        return show_layer::worked_example(layer, x, memory);
+      },
+      *mixer);
+}
+
 Json worked_example_of(const Json& request) {
   show_layer::WorkedExample example =
-      show_layer::worked_example(value_of<std::string>(request, "layer"),
-                                 value_of<int64_t>(request, "T"), value_of<int64_t>(request, "M"));
+      request.contains("tensors")
+          ? given_example(request)
+          : show_layer::worked_example(value_of<std::string>(request, "layer"),
+                                       value_of<int64_t>(request, "T"),
+                                       value_of<int64_t>(request, "M"));
   Json tables = Json::array();
   for (const show_layer::Table& table : example.tables)
     tables.push_back({{"name", table.name},

@@ -67,7 +67,9 @@ class Training;
 ///                row_names, column_title, column_names, memory, limit, signed, bar} -> html, a
 ///                <drawn-figure>. All but curves and values may be missing
 ///     worked_example  layer (as show_layer takes it), T, M -> formula, tables: for each its name,
-///                meaning, rows and columns (their labels), values in rows, has_hidden
+///                meaning, rows and columns (their labels), values in rows, has_hidden. With
+///                config and tensors in place of T and M, as for run_layer but without
+///                grad_output, the layer has these parameters and reads these inputs
 ///     run_layer  layer, config, tensors {NAME: {shape, values, dtype}} -> tensors, as the program
 ///                run_layer names them; a dtype is F32 where none is given
 ///     views      tensor, steps [[NAME, ARGUMENT…]…], grad_output (may be absent) -> views: for the

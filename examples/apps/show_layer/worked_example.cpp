@@ -81,6 +81,15 @@ WorkedExample worked_example(Layer& mixer, int64_t d_model, int64_t T, int64_t M
   return example_of(mixer.name, mixer, d_model, T, M);
 }
 
+WorkedExample worked_example(const Layer& mixer, const Tensor& x, const Tensor& memory) {
+  require(x.rank() == 3 && x.size(0) == 1, mixer.name, ": x is ", x.shape(),
+          ", expected [1, T, C]");
+  Tape::Pause constant;
+  WorkedExample example{mixer.name, {}, {}};
+  add_tables(example, mixer, x, memory);
+  return example;
+}
+
 WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M) {
   check(T, M);
   if (layer == cross) return cross_attention(T, M);

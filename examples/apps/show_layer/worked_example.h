@@ -58,6 +58,11 @@ WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M);
 /// parameters the whole numbers above. Throws an Error in the mixer's name when it has no terms.
 WorkedExample worked_example(shiftgrad::Layer& mixer, int64_t d_model, int64_t T, int64_t M);
 
+/// Works through a mixer with the parameters that it has, for x [1, T, C] after `memory` [1, M, C],
+/// which may be undefined. Throws as above, or names the shape of x.
+WorkedExample worked_example(const shiftgrad::Layer& mixer, const shiftgrad::Tensor& x,
+                             const shiftgrad::Tensor& memory);
+
 /// Names of layers that differ in what they show, as worked_example takes them.
 const std::vector<std::string>& layers_to_show();
 

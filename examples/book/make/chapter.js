@@ -13,6 +13,7 @@ const { headings } = require('./headings.js');
 const { quantities } = require('./measured.js');
 const { numbers } = require('./numbers.js');
 const { quotes } = require('./quotes.js');
+const { with_sentences } = require('./sentences.js');
 
 markdown.renderer.rules.code_inline = in_line;
 markdown.use(equations).use(headings).use(folds).use(numbers).use(quotes);
@@ -50,12 +51,12 @@ function front_matter(file, source) {
 
 /// Returns {title, summary, html, headings} of a file. `headings` are the main ones: {id, html}.
 function read_chapter(file) {
-  const { title, summary, text } = front_matter(file, fs.readFileSync(file, 'utf8'));
+  const { title, summary, code, text } = front_matter(file, fs.readFileSync(file, 'utf8'));
   for (const [key, value] of Object.entries({ title, summary }))
     if (!value) throw new Error(`${file}: "${key}" is missing`);
   try {
-    const env = {};
-    const html = with_words(with_beats(with_exercises(markdown.render(text, env))), path.basename(file, '.md'));
+    const env = { code };
+    const html = with_words(with_sentences(with_beats(with_exercises(markdown.render(text, env)))), path.basename(file, '.md'));
     return { title, summary, html, headings: env.headings };
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);

@@ -102,7 +102,8 @@ computes, plays or checks an answer.</p></noscript>\n`;
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
-  const frame = ['color_scheme.js', 'finished_exercises.js', 'number_inputs.js', ...is_chapter ? ['glossary_bubble.js', 'on_page.js', 'tab_stops.js'] : []];
+  const frame = ['color_scheme.js', 'finished_exercises.js', 'number_inputs.js', ...is_chapter ? ['glossary_bubble.js', 'on_page.js', 'tab_stops.js'] : [],
+    ...where(chapter) ? ['score_strip.js'] : []];
   const imports = [...frame, ...modules_in(chapter.html), 'figure_tools.js'].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">

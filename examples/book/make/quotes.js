@@ -8,7 +8,7 @@
 //
 // A quote goes from the first line of the file that begins with the first line here, to the next one at its
 // indentation that begins with the last line here, or to a deeper one that closes all brackets. One line alone quotes
-// one line. Where that beginning occurs before, a line above it here, such as a heading, says after which line to
+// one line. Code is folded until a reader asks for it, unless the chapter's front matter says "code: shown". Where that beginning occurs before, a line above it here, such as a heading, says after which line to
 // look. The word behind the file names the function of python/ that says the same in PyTorch; <code-tabs> shows one of
 // the two. A quote-text is Markdown and becomes part of the page. The book cannot be made when a line or a function is
 // gone, when a bracket of the code stays open, or when the quoted text begins or ends inside of a paragraph.
@@ -85,8 +85,10 @@ function quotes(markdown) {
     if (kind === 'quote') {
       if (!name) throw new Error(`quote ${file}: expected the name of a function of python/ after it`);
       const other = python(name);
-      return `<code-tabs>\n${figure('C++', file, quoted(file, tokens[n].content))}` +
-        `${figure('PyTorch', other.file, other.code)}</code-tabs>\n`;
+      const code = quoted(file, tokens[n].content), count = code.split('\n').length;
+      const tabs = `<code-tabs>\n${figure('C++', file, code)}${figure('PyTorch', other.file, other.code)}</code-tabs>\n`;
+      return env.code === 'shown' ? tabs : `<details class="code-fold"><summary>Code <code>${escape(name)}</code> ` +
+        `<small>${count === 1 ? '1 line' : `${count} lines`}</small></summary>\n${tabs}</details>\n`;
     }
     return fence(tokens, n, options, env, self);
   };

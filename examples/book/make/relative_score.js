@@ -48,16 +48,14 @@ const tensor = (rows) => ({ shape: [rows.length, rows[0].length], values: rows.f
 const table = (rows, columns, value) => tensor(Array.from({ length: rows }, (_, row) =>
   Array.from({ length: columns }, (_, column) => value(row, column))));
 
-/// A request to the library: its layer reads the words behind a memory of the first M. An input has a channel for each
-/// word that differs and one for each place. Two equal heads of D channels have room for a word's place and its value,
-/// so that the output of a query is its weights, and then its mean.
-function run(M) {
-  const different = [...new Set(words)], heads = 2, channels = different.length + words.length + 1, half = channels / 2;
-  const slowest = 10000 ** (-2 * (half - 1) / channels);
+const different = [...new Set(words)];
+
+/// The tensors of a layer whose input has a channel for each word that differs and one for each place. `value` says
+/// what a channel of the input gives to one of the values.
+function tensors({ heads, channels, value: given }) {
+  const half = channels / 2, slowest = 10000 ** (-2 * (half - 1) / channels);
   const from_words = (vectors) => (row, column) => vectors[different[column]]?.[row % D] ?? 0;
-  const place_and_value = (row, column) => row < words.length ? Number(column === different.length + row)
-    : value_of[different[column]]?.[row - words.length] ?? 0;
-  const parts = [from_words(query_of), from_words(key_of), place_and_value];
+  const parts = [from_words(query_of), from_words(key_of), given];
   // r_δ is a line in δ. The slowest sinusoids make it: sin(δf) / f is δ and cos(δf) is 1, but for a millionth.
   const [begin, next] = [distance_vector(0), distance_vector(1)];
   const line = (row, column) => column === half - 1 ? (next[row % D] - begin[row % D]) / slowest
@@ -65,22 +63,43 @@ function run(M) {
   const bias = (vector) => table(heads, D, (_, d) => vector[d]);
   const inputs = words.map((word, n) => Array.from({ length: channels }, (_, c) =>
     Number(c === different.indexOf(word) || c === different.length + n)));
-  const batch = (rows) => ({ shape: [1, rows.length, channels], values: rows.flat() });
-  const memory = M > 0 ? { 'input.memory': batch(inputs.slice(0, M)) } : {};
   return {
-    do: 'run_layer', layer: 'transformer_xl_attention', config: { d_model: channels, n_head: heads, d_head: D },
-    tensors: {
-      'param.qkv.weight': table(3 * heads * D, channels, (row, column) =>
-        parts[Math.floor(row / (heads * D))](row % (heads * D), column)),
-      'param.position.weight': table(heads * D, channels, line),
-      'param.content_bias': bias(content_bias), 'param.position_bias': bias(position_bias),
-      'param.output.weight': table(channels, heads * D, (row, column) => Number(row === column)),
-      'input.x': batch(inputs.slice(M)), grad_output: batch(inputs.slice(M)), ...memory,
-    },
+    'param.qkv.weight': table(3 * heads * D, channels, (row, column) =>
+      parts[Math.floor(row / (heads * D))](row % (heads * D), column)),
+    'param.position.weight': table(heads * D, channels, line),
+    'param.content_bias': bias(content_bias), 'param.position_bias': bias(position_bias),
+    'param.output.weight': table(channels, heads * D, (row, column) => Number(row === column)),
+    'input.x': { shape: [1, words.length, channels], values: inputs.flat() },
   };
 }
 
+/// The inputs of a layer that reads the words behind a memory of the first M.
+function split({ 'input.x': { shape: [, length, channels], values }, ...others }, M) {
+  const part = (begin, end) => ({ shape: [1, end - begin, channels], values: values.slice(begin * channels, end * channels) });
+  return { ...others, 'input.x': part(M, length), ...M > 0 ? { 'input.memory': part(0, M) } : {} };
+}
+
+/// A request to the library: its layer reads the words behind a memory of the first M. Two equal heads of D channels
+/// have room for a word's place and its value, so that the output of a query is its weights, and then its mean.
+function run(M) {
+  const heads = 2, channels = different.length + words.length + 1;
+  const value = (row, column) => row < words.length ? Number(column === different.length + row)
+    : value_of[different[column]]?.[row - words.length] ?? 0;
+  const given = split(tensors({ heads, channels, value }), M);
+  return {
+    do: 'run_layer', layer: 'transformer_xl_attention', config: { d_model: channels, n_head: heads, d_head: D },
+    tensors: { ...given, grad_output: given['input.x'] },
+  };
+}
+
+/// The layer of <sentence-score>, which asks the library for each array in it: one head, whose values have two numbers
+/// that are not 0. In so many channels the line of r_δ is one to a ten-millionth.
+function layer_of_sentence() {
+  const channels = 36, value = (row, column) => value_of[different[column]]?.[row] ?? 0;
+  return { words, config: { d_model: channels, n_head: 1, d_head: D }, tensors: tensors({ heads: 1, channels, value }) };
+}
+
 module.exports = {
-  by_distance, content_bias, distance_vector, factors, key, mean, position_bias, products, query, run, score, term, total,
+  by_distance, content_bias, distance_vector, factors, key, layer_of_sentence, mean, position_bias, products, query, run, score, term, total,
   value, weights, words,
 };

@@ -1,6 +1,6 @@
-// Opens the folded section (make/folds.js) that an address leads to, and all of them for paper.
+// Opens the folded section (make/folds.js) that an address leads to, and all of them for paper, with folded code.
 
-const closed = () => [...document.querySelectorAll('details.fold:not([open])')];
+const closed = () => [...document.querySelectorAll('details:is(.fold, .code-fold):not([open])')];
 
 function open_at(hash) {
   const target = document.getElementById(decodeURIComponent(hash.slice(1).split('?')[0]));

@@ -1,8 +1,8 @@
 // Marks a term of the score wherever it stands when one points at it, or presses its button: in equations, in the lines
-// of code that compute it, and in the numbers of the chosen pair of a worked example.
+// of code that compute it, in the line at the top of a chapter, and in the numbers of a worked example's pair.
 
 const terms = ['content-content', 'content-position', 'content-bias', 'position-bias', 'position-scores'];
-const selector = `:is(.katex, pre, worked-example, code-tabs .controls) :is(${terms.map((name) => `.means-${name}`)})`;
+const selector = `:is(.katex, pre, worked-example, code-tabs .controls, sentence-score, .where) :is(${terms.map((name) => `.means-${name}`)})`;
 const meaning_of = (one) => [...one.classList].find((name) => name.startsWith('means-'));
 let pressed, marked;
 

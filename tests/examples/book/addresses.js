@@ -73,6 +73,7 @@ async function strip(figure) {
   style.id = 'as-in-a-picture';
   style.textContent = `#${id} :is(${left_out}) { display: none !important; }
     main #${id} { border-radius: 0; }
+    .where { position: static !important; }
     main #${id} > * { min-height: 0 !important; }
     .book #${id} :is(.wide, table) { overflow: visible; background: none; }
     chorale-duet :is(.written, .off-beat) { visibility: visible !important; width: revert-layer !important; }

@@ -1,5 +1,5 @@
 // Compares the numbers of relative.html, which the book computes when it is made, with those of the library: each term
-// of the score alone, all together, behind a memory, and moved by rel_shift.
+// of the score alone, all together, behind a memory, and moved by rel_shift. <sentence-score> shows the same numbers.
 //
 //     node tests/examples/book/beats.js PROGRAM ARGUMENT…
 //
@@ -9,7 +9,7 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const { ask } = require('./asking.js');
 const relative_score = path.resolve(__dirname, '../../../examples/book/make/relative_score.js');
-const { by_distance, mean, run, score, term, weights, words } = require(relative_score);
+const { by_distance, key, layer_of_sentence, mean, query, run, score, term, value, weights, words } = require(relative_score);
 
 const T = words.length;
 const most_error = 2e-6;  // of a weight
@@ -35,7 +35,9 @@ const alone = {
 const range = (count) => Array.from({ length: count }, (_, n) => n);
 const by_distance_rows = { shape: [T, T], values: range(T * T).map((n) => by_distance(Math.floor(n / T), T - 1 - n % T)) };
 const shift = { do: 'run_layer', layer: 'rel_shift', config: {}, tensors: { 'input.x': by_distance_rows, grad_output: by_distance_rows } };
-const answers = ask(process.argv.slice(2), [...Object.values(alone), run(0), run(3), shift]);
+const { config, tensors } = layer_of_sentence();
+const sentence = { do: 'worked_example', layer: 'transformer_xl_attention', config, tensors };
+const answers = ask(process.argv.slice(2), [...Object.values(alone), run(0), run(3), shift, sentence]);
 
 function output(answer) {
   assert.equal(answer.error, undefined);
@@ -110,4 +112,25 @@ for (const i of range(T))
     assert.equal(shifted[i * T + j], by_distance(i, i - j), `shifted ${i} ${j}`);
     assert.equal(weights(i)[j], softmax(i, four)[j], `weight ${i} ${j}`);
   }
+
+/// Expects a table to have these values; both are rounded to what a figure shows.
+function expect_table({ name, rows, columns, values }, value_at) {
+  assert.equal(values.length, rows.length * columns.length, name);
+  values.forEach((found, n) => {
+    const [row, column] = [Math.floor(n / columns.length), n % columns.length], expected = value_at(row, column);
+    if (expected !== undefined) assert.ok(Math.abs(found - expected) < 1e-5, `${name} ${row} ${column}: ${found}, expected ${expected}`);
+  });
+}
+
+const { tables } = answers.shift(), seen = (value_at) => (i, j) => j <= i ? value_at(i, j) : undefined;
+const expected = {
+  q: (i, d) => query(i)[d], k: (j, d) => key(j)[d], v: (j, d) => value(j)[d] ?? 0, δ: (i, j) => i - j,
+  'q·k': seen((i, j) => term('a', i, j)), 'q·r': seen((i, j) => term('b', i, j)), 'u·k': seen((i, j) => term('c', i, j)),
+  'v·r': seen((i, j) => term('d', i, j)), score: seen(score), p: (i, j) => weights(i)[j] ?? 0, y: (i, d) => mean(i)[d] ?? 0,
+};
+for (const [name, value_at] of Object.entries(expected)) {
+  const table = tables.find((one) => one.name === name);
+  assert.ok(table, `there is no table ${name}`);
+  expect_table(table, value_at);
+}
 console.log(`${words.length} words: the library's scores`);

@@ -11,6 +11,16 @@ async function expect_shown(page, language, when, offend) {
   if (wrong.length) offend(`${when}: ${[...new Set(wrong)]}, expected ${language} alone`);
 }
 
+/// Code is folded until one asks for it, by the keyboard.
+async function unfold(page, offend) {
+  for (const fold of await page.locator('details.code-fold').all()) {
+    if (await fold.evaluate((one) => one.open)) offend('code shows before anybody asks');
+    await fold.locator('> summary').focus();
+    await page.keyboard.press('Enter');
+    if (!await fold.evaluate((one) => one.open)) offend('Enter does not unfold code');
+  }
+}
+
 async function check_choice(page, tabs, offend) {
   const top = () => tabs.evaluate((one) => Math.round(one.getBoundingClientRect().top));
   await expect_shown(page, 'C++', 'at first', offend);
@@ -21,12 +31,14 @@ async function check_choice(page, tabs, offend) {
   if (Math.abs(await top() - before) > 1) offend(`a press moves it from ${before} to ${await top()}`);
   await page.reload();
   await settled(page);
+  await unfold(page, offend);
   await expect_shown(page, 'PyTorch', 'on the next page', offend);
   await page.emulateMedia({ media: 'print' });
   if ((await languages(page)).some((one) => one.endsWith('hidden'))) offend('on paper, a language is missing');
   await page.emulateMedia({ media: 'screen' });
   const plain = await page.context().browser().newPage({ javaScriptEnabled: false });
   await plain.goto(page.url());
+  for (const fold of await plain.locator('details.code-fold > summary').all()) await fold.click();
   for (const figure of await plain.locator('code-tabs > figure').all())
     if (!await figure.isVisible()) offend('without JavaScript, a language is missing');
   await plain.close();
@@ -66,6 +78,7 @@ async function check_pointing(page, offend) {
 }
 
 module.exports = async (page, figure, offend) => {
+  await unfold(page, offend);
   await check_choice(page, figure, offend);
   await check_terms(page, offend);
   await check_pointing(page, offend);
