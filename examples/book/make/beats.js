@@ -74,7 +74,7 @@ const draw = {
     label(202, terms.a.product, `math ${terms.a.means}`) +
     each(places, (j) => appears(4 + j, cell(x_of(j), 188, written(term('a', asks, j)),
       { kind: `${terms.a.means} ${is_the(j) ? 'strong' : ''}`, number: `a ${asks} ${j}` }))) +
-    appears(11, bracket(0, near, 222) + text(middle_of(2), 250, 'the same score', { kind: 'said' })),
+    appears(11, bracket(0, near, 222) + text(middle_of(2), 250, 'the same product', { kind: 'said' })),
 
   arcs: () => sentence({ asking: asks }) + each(places.slice(0, asks), (j) => {
     const distance = asks - j, depth = 46 * distance, x = (middle_of(j) + middle_of(asks)) / 2;

@@ -32,8 +32,8 @@ how far back each of them is, the other only its place, counted from the beginni
 ${Object.entries(models).map(half).join('\n')}
 </chorale-duet>
 <figcaption>Bach wrote the shaded part. A circle marks a note of a model that misses the beat: it begins between two
-eighths, the thin lines. The first take was written when this page was made, and <i>Play again</i> has the models write on
-here. What a chorale repeats, the beat above all, is always as far back, and each time at another
+eighths, the thin lines. Both choose among the likeliest notes, which together have 95 % of the odds (top_p 0.95). The first take was written
+when this page was made, and <i>Play again</i> has the models write on here. What a chorale repeats, the beat above all, is always as far back, and each time at another
 place: one model is told what the other must puzzle out. Both have ${million} million numbers and learned from the same
 chorales in as many steps, by a recipe that was searched for the first alone. <a href="music.html">The chapter on music</a> measures more, and
 <a href="relative.html">five minutes</a> explain how a model is told.</figcaption>
