@@ -86,7 +86,13 @@ function quantities(markdown) {
   };
   markdown.core.ruler.push('meanings_of_cells', ({ tokens }) => tokens.forEach((token, n) => {
     const said = token.type === 'td_open' && meaning(tokens[n + 1].content);
-    if (said) token.attrSet('title', said);
+    if (!said) return;
+    token.attrSet('title', said);
+    const [text] = tokens[n + 1].children, deviation = Object.assign(new text.constructor('html_inline', '', 0), {
+      content: `<small class="deviation">${text.content.slice(text.content.indexOf('±'))}</small>`,
+    });
+    text.content = text.content.slice(0, text.content.indexOf('±'));
+    tokens[n + 1].children.push(deviation);
   }));
   const close = markdown.renderer.rules.table_close;
   markdown.renderer.rules.table_close = (tokens, n, options, env, self) => {

@@ -1,6 +1,6 @@
 // <reach-figure layers="3" t="4" m="4" token="23">: how far back a token sees through the layers of a
 // Transformer-XL that reads its text in segments. The library runs the model once for each token, with that
-// token changed; the states that depend on it change.
+// token changed; the states that depend on it change. On a phone the text goes on in a second line.
 
 import { attempt, in_a_cell, precise, slider } from 'book/elements.js';
 import { ask } from 'book/library.js';
@@ -8,6 +8,7 @@ import 'book/cell_field.js';
 import { filled, identity, largest_change, random_numbers } from 'book/numbers.js';
 
 export const segments = 6;
+const least_width = 560;  // of a figure that has all segments side by side; in a narrower one they go on below
 const C = 8, V = C;  // channels, and as many letters, so that the logits can be the last state itself
 const inputs = [
   { name: 'layers', title: 'Layers', least: 1, most: 4, start: 3 },
@@ -19,6 +20,8 @@ const inputs = [
 class ReachFigure extends HTMLElement {
   #asked = 0;
   #computed = null;  // what the sliders said before the last answer came: {layers, T, moves}
+  #size_of_page = new ResizeObserver(() => { if (this.#lines !== this.#drawn_lines) this.#draw(); });
+  #drawn_lines = 0;
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -33,8 +36,12 @@ class ReachFigure extends HTMLElement {
     for (const { name } of inputs)
       this.#input(name).addEventListener('input', () => name === 'token' ? this.#draw() : this.#compute());
     this.#input('numbers').addEventListener('input', () => this.#draw());
+    this.#size_of_page.observe(this);
     this.#compute();
   }
+
+  /// Over how many lines the text goes.
+  get #lines() { return this.clientWidth < least_width ? 2 : 1; }
 
   #input(name) { return this.querySelector(`input[name="${name}"]`); }
   #size(name) { return Number(this.#input(name).value); }
@@ -56,11 +63,13 @@ class ReachFigure extends HTMLElement {
     for (const { name } of inputs) this.querySelector(`output[name="${name}"]`).textContent = this.#size(name);
     const { layers, T, moves } = this.#computed, token = this.#size('token');
     const cells = [], tokens = segments * T, own = Math.floor(token / T), numbers = this.#input('numbers').checked;
+    const lines = this.#drawn_lines = this.#lines, in_line = tokens / lines, high = layers + 2;  // with a gap
     for (let layer = layers; layer >= 0; --layer)
       for (let column = 0; column < tokens; ++column) {
-        const moved = moves[layer][column][token], depends = moved > 0;
+        const moved = moves[layer][column][token], depends = moved > 0, line = Math.floor(column / in_line);
         cells.push({
-          key: `${layer} ${column}`, row: layers - layer, column, rule_before: column > 0 && column % T === 0,
+          key: `${layer} ${column}`, row: line * high + layers - layer, column: column % in_line,
+          rule_before: column % in_line > 0 && column % T === 0,
           text: numbers ? depends ? in_a_cell(moved) : '' : column === token ? '●' : '', kind: depends ? 'plain' : 'covered',
           color: depends ? Math.floor(column / T) === own ? 0 : 1 : undefined,
           say: `${after(layer)}, token ${token} ${depends ? 'depends' : 'does not depend'} on token ${column}` +
@@ -70,7 +79,7 @@ class ReachFigure extends HTMLElement {
     this.querySelector('cell-field').show({
       label: `${tokens} tokens in segments of ${T}; what token ${token} depends on after each layer`,
       cells,
-      row_names: Array.from({ length: layers + 1 }, (_, n) => `h${layers - n}`),
+      row_names: Array.from({ length: lines * high - 1 }, (_, n) => n % high > layers ? '' : `h${layers - n % high}`),
     });
     const back = token - moves[layers].findIndex((changes) => changes[token]);
     this.querySelector('.key').textContent = `${after(layers)}, token ${token} sees ${back} tokens back.` +
