@@ -15,7 +15,7 @@
 // or several: plain, padding, wrapped, covered, weak. `rule_before: true` draws a line on the cell's left.
 
 const widest = 46;        // pixels of a cell
-const least_labelled = 25;
+const least_labelled = 24;
 const heading_share = 0.7;
 const meanings = { q: 'query', k: 'key', m: 'memory' };  // of headings, by their first letter
 

@@ -38,6 +38,7 @@ customElements.define('loss-by-place', class extends HTMLElement {
     this.#run = null;
     part(this, 'train').disabled = false;
     this.querySelector('.status').textContent = say;
+    this.querySelector('drawn-figure').hidden = true;  // it shows another model
   }
 
   #press() {
@@ -66,8 +67,9 @@ customElements.define('loss-by-place', class extends HTMLElement {
     this.querySelector('.status').textContent = `Step ${run.step} of ${most_steps}. The mean of a segment is ` +
       `${number(mean(cut))} nats, ${number(cut[0])} at the first place and ${number(sliding)} at the last` +
       (behind ? `; behind a memory the mean is ${number(mean(behind))}.` : '.');
+    this.querySelector('drawn-figure').hidden = false;
     await this.querySelector('drawn-figure').show({ chart: {
-      title: 'Loss of unseen words by place in the segment', x_title: 'characters of the segment that are seen', y_title: 'nats a character',
+      title: `Loss of unseen words by place in the segment: ${run.name}`, x_title: 'characters of the segment that are seen', y_title: 'nats a character',
       curves: [
         { name: `segments of ${segment}`, xs: places, ys: cut },
         { name: 'a window that slides', xs: places, ys: places.map(() => sliding) },

@@ -3,6 +3,7 @@
 
 import 'book/drawn_figure.js';
 import { attempt, choose, number, part } from 'book/elements.js';
+import { known_characters } from 'book/known_characters.js';
 
 const looked_at = 24, scored = 1500, written = 120;  // characters
 
@@ -77,7 +78,7 @@ customElements.define('take-apart', class extends HTMLElement {
   }
 
   async #show() {
-    const text = part(this, 'text').value;
+    const text = this.#text();
     const { layers } = await this.#ask({ do: 'terms', text, without: [] });
     if (layers.length === 0) throw new Error('This variant has no scores: there are no terms to take apart.');
     this.#name_model();
@@ -86,6 +87,16 @@ customElements.define('take-apart', class extends HTMLElement {
     this.#offer(layers[0].terms.map(({ name }) => name));
     const left = await this.#ask({ do: 'terms', text, without: this.#without });
     this.#draw([...text], left.layers[Number(part(this, 'layer').value)], Number(part(this, 'head').value));
+  }
+
+  /// The characters to look at. Where there are none that the model knows, nothing of before stays.
+  #text() {
+    try {
+      return known_characters(part(this, 'text').value, this.#trained.text);
+    } catch (error) {
+      this.querySelector('.maps').replaceChildren();
+      throw error;
+    }
   }
 
   /// Asks the model, at whatever step it is.

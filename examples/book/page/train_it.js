@@ -5,6 +5,7 @@
 
 import 'book/drawn_figure.js';
 import { attempt, choose, choices, number, part } from 'book/elements.js';
+import { known_characters } from 'book/known_characters.js';
 import 'book/map_choice.js';
 import { texts } from 'book/texts.js';
 import { TrainingRun } from 'book/training_run.js';
@@ -12,6 +13,7 @@ import { when_seen } from 'book/when_seen.js';
 import { begin, fewest_characters, most_steps, variants } from 'book/variants.js';
 
 const own_text = 'your own text';
+const no_attention = 'This variant attends to nothing: a recurrent network or sums stand in its place.';
 const most_runs = 4;
 const between_looks = 1000;  // milliseconds
 const looked_at = 32;        // characters
@@ -36,7 +38,7 @@ customElements.define('train-it', class extends HTMLElement {
         <label>Text <select name="text">${choices([...Object.keys(texts), own_text])}</select></label>
         <button name="train" class="primary">Train</button>
       </div>
-      <label class="own" hidden>Your own text: a thousand characters or more
+      <label class="own" hidden>Your own text: ${fewest_characters} characters or more
         <textarea name="own" rows="4"></textarea></label>
       <p role="alert" hidden></p>
       <p class="status" role="status">Nothing is trained yet.</p>
@@ -50,7 +52,7 @@ customElements.define('train-it', class extends HTMLElement {
         <label>Layer <select name="layer">${choices(['0', '1'])}</select></label>
         <label>Head <select name="head"></select></label>
       </div>
-      <p class="no-attention" hidden>This variant attends to nothing: a recurrent network or sums stand in its place.</p>
+      <p class="no-attention" hidden>${no_attention}</p>
       <map-choice aria-label="Heads of all layers"></map-choice>
       <drawn-figure class="weights"></drawn-figure>
       <h3>What it has learned about distances</h3>
@@ -141,7 +143,7 @@ customElements.define('train-it', class extends HTMLElement {
       if (this.#run.step) this.#earlier = [this.#run.unseen_curve, ...this.#earlier].slice(0, most_runs - 1);
     }
     const variant = this.#part('variant').value;
-    this.#run = new TrainingRun(variant, begin(variant, this.text));
+    this.#run = new TrainingRun(`${variant} on ${this.#part('text').value}`, begin(variant, this.text));
     this.#renew = false;
     this.choices = this.#choices();
     this.#part('looked_at').value = this.text.slice(0, looked_at).split('\n')[0];
@@ -173,14 +175,27 @@ customElements.define('train-it', class extends HTMLElement {
     await run.score();
     this.#draw();
     this.querySelector('.learned').hidden = false;
-    const text = this.#part('looked_at').value;
-    if (text) this.#show_attention(text, await run.ask({ do: 'attention', text }));
     this.#show_distances(await run.ask({ do: 'distances', most: 64 }));
     const { text: written } = await run.ask(
       { do: 'write', prompt: this.text.slice(0, 8), length: 160, temperature: 0.5 });
     this.querySelector('.written').textContent = this.text.slice(0, 8) + written;
     this.#last_look = performance.now();
     this.dispatchEvent(new CustomEvent('trained'));
+    await this.#look_at(this.#part('looked_at').value);
+  }
+
+  /// Shows the attention of the characters that the reader typed, or says why there is none. A training goes on.
+  async #look_at(typed) {
+    const run = this.#run;
+    let text;
+    try {
+      text = known_characters(typed, this.text);
+    } catch (error) {
+      for (const part of ['.weights', 'map-choice']) this.querySelector(part).hidden = true;
+      Object.assign(this.querySelector('.no-attention'), { hidden: false, textContent: error.message });
+      return;
+    }
+    this.#show_attention(text, await run.ask({ do: 'attention', text }));
   }
 
   #show_attention(text, { layers }) {
@@ -188,7 +203,7 @@ customElements.define('train-it', class extends HTMLElement {
     const map = this.querySelector('.weights');
     const maps = layers[Number(this.#part('layer').value)] ?? [];
     map.hidden = maps.length === 0;
-    this.querySelector('.no-attention').hidden = maps.length > 0;
+    Object.assign(this.querySelector('.no-attention'), { hidden: maps.length > 0, textContent: no_attention });
     part(this, 'head').closest('.controls').hidden = maps.length === 0;
     choose(this, 'head', null, maps.map(({ title }) => title));
     const rows = ({ weights }) =>
@@ -204,6 +219,7 @@ customElements.define('train-it', class extends HTMLElement {
 
   async #show_heads(layers) {
     const choice = this.querySelector('map-choice');
+    choice.hidden = false;
     await choice.show(layers);
     choice.mark({ layer: this.#part('layer').value, head: this.#part('head').value });
   }
