@@ -98,6 +98,13 @@ function without_scripts(html) {
 computes, plays or checks an answer.</p></noscript>\n`;
 }
 
+/// Over http the typefaces that a page begins with are asked for before its styles and scripts. A page from a disk may not
+/// ask for them in this way, and has them at once.
+const fonts_first = `<script>if (location.protocol !== 'file:')
+  for (const name of ['serif', 'sans', 'serif-bold', 'sans-bold'])
+    document.head.append(Object.assign(document.createElement('link'),
+      { rel: 'preload', as: 'font', type: 'font/woff2', crossOrigin: '', href: 'fonts/' + name + '.woff2' }));</script>`;
+
 /// Returns the HTML of a chapter's page. `modules_in` names the modules that some HTML needs.
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
@@ -114,6 +121,7 @@ function page(chapter, chapters, modules_in) {
 <meta name="description" content="${escape(chapter.summary)}">
 ${url ? social_tags(chapter, url, escape) : ''}
 <link rel="icon" href="data:,">
+${fonts_first}
 <link rel="stylesheet" href="katex.css">
 <link rel="stylesheet" href="book.css">
 <script src="components.js"></script>
