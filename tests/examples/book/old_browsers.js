@@ -38,7 +38,7 @@ async function check_colors(browser, address, offend) {
   const page = await opened(browser, `${address}/shift.html`, () => { delete Element.prototype.checkVisibility; }, offend);
   await settled(page);
   const hash = await page.evaluate(async () =>
-    (await import('book/figure_address.js')).address_of(document.querySelector('main figure[id]')));
+    (await import('book/figure_address.js')).address_of(document.getElementById('shift-figure')));
   if (!/^#shift-figure\?way=/.test(hash)) offend(`a figure's address is ${hash}`);
   await page.close();
   const plain = await opened(browser, `${address}/shift.html`, () => {}, offend);

@@ -32,9 +32,15 @@ async function check_width(page, offend) {
 
 /// On a desk nothing has a scroll bar of its own that goes sideways.
 async function check_scroll_bars(page, offend) {
-  const wide = await page.evaluate(() => [...document.querySelectorAll('body *')]
-    .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth + 1)
-    .map((one) => `${one.localName}.${one.className} "${one.textContent.trim().slice(0, 40)}"`));
+  const wide = await page.evaluate(() => {
+    const folds = document.querySelectorAll('.code-fold');
+    for (const fold of folds) fold.open = true;
+    const found = [...document.querySelectorAll('body *')]
+      .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth + 1)
+      .map((one) => `${one.localName}.${one.className} "${one.textContent.trim().slice(0, 40)}"`);
+    for (const fold of folds) fold.open = false;
+    return found;
+  });
   for (const what of wide) offend(`${what} goes on beyond its right edge`);
 }
 
