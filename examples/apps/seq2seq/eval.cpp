@@ -3,17 +3,14 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
-#include <numeric>
-#include <optional>
-#include <span>
 
 #include "command.h"
 #include "core/errors.h"
 #include "core/io/atomic_file.h"
 #include "data.h"
 #include "decoding.h"
+#include "examples.h"
 #include "examples/apps/draw/fixed.h"
-#include "examples/apps/draw/progress.h"
 #include "examples/apps/flags/flags.h"
 #include "scores.h"
 
@@ -33,53 +30,14 @@ struct EvalFlags {
   DecodingFlags decoding{};
 };
 
-/// A source and all targets that the data has for it.
-struct Example {
-  std::string source;
-  std::vector<int32_t> tokens;
-  std::vector<std::string> references;
-};
-
 /// Returns the validation rows of the training, or all rows of another file, by source.
 std::vector<Example> read_examples(const EvalFlags& flags, const SavedRun& run) {
   BadRows bad = flags.skip_bad_rows ? BadRows::skip : run.flags.bad_rows();
   Rows rows = flags.data.empty() ? read_split(run.flags).validation
                                  : Rows{flags.data, read_rows(flags.data, bad)};
-  std::vector<Example> list;
-  std::map<std::string, size_t> place_of;
-  for (const Row& row : rows.rows) {
-    Line line = read_line(row.source, run.source_symbols, run.flags.model.max_len);
-    if (line.error) {
-      report_bad_row(rows.place, row.line, "source: " + *line.error, bad);
-      continue;
-    }
-    auto [place, is_new] = place_of.try_emplace(row.source, list.size());
-    if (is_new) list.push_back({row.source, std::move(line.tokens), {}});
-    list[place->second].references.push_back(row.target);
-  }
+  std::vector<Example> list = examples_of(rows, run, bad);
   require(!list.empty(), rows.place, ": no rows that the model can read");
   return list;
-}
-
-/// Returns the targets for all sources. Sources of similar length are translated in one batch.
-std::vector<std::string> translations(const Translator& translator,
-                                      const std::vector<Example>& list, int64_t batch_size) {
-  std::vector<shiftgrad::TokenPair> sources;
-  for (const Example& example : list) sources.push_back({example.tokens, {}});
-  std::vector<std::string> result(list.size());
-  apps::Progress progress("sources");
-  int64_t first = 0;
-  for (const std::vector<int64_t>& members : shiftgrad::batches_by_length(
-           std::ssize(sources), batch_size, shiftgrad::shorter_of(sources))) {
-    progress.show(first, std::ssize(list));
-    std::vector<std::vector<int32_t>> batch;
-    for (int64_t member : members) batch.push_back(list[static_cast<size_t>(member)].tokens);
-    std::vector<std::string> targets = translator.translate(batch, first);
-    for (size_t n = 0; n < targets.size(); ++n)
-      result[static_cast<size_t>(members[n])] = targets[n];
-    first += std::ssize(members);
-  }
-  return result;
 }
 
 void write_predictions(const std::string& path, const std::vector<Example>& list,
@@ -111,12 +69,9 @@ Command::Work prepare(const EvalFlags& flags) {
     Scores scores;
     int64_t tokens = 0;
     for (size_t n = 0; n < list.size(); ++n) {
-      std::vector<std::vector<std::string>> references;
-      for (const std::string& reference : list[n].references)
-        references.push_back(split(reference, unit));
       std::vector<std::string> got = split(targets[n], unit);
       tokens += std::ssize(got) + 1;
-      scores.add(got, references);
+      scores.add(got, split_references(list[n], unit));
     }
     if (!flags.predictions.empty()) write_predictions(flags.predictions, list, targets);
     print(scores, tokens, passed.count());

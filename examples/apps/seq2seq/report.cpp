@@ -9,8 +9,6 @@
 #include "alignments.h"
 #include "command.h"
 #include "core/errors.h"
-#include "data.h"
-#include "decoding.h"
 #include "examples/apps/draw/picture.h"
 #include "examples/apps/draw/printable.h"
 #include "examples/apps/flags/flags.h"
@@ -18,6 +16,7 @@
 #include "examples/apps/flags/report_flags.h"
 #include "examples/apps/runs/follow_training.h"
 #include "examples/apps/runs/named_run.h"
+#include "translated.h"
 
 namespace seq2seq {
 
@@ -81,18 +80,22 @@ std::string scored_in_training(const shiftgrad::PairTrainerConfig& config) {
   return shiftgrad::text("at most --eval_pairs ", config.eval_pairs, " pairs, in training");
 }
 
-apps::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
+/// While a training goes on, few sources are translated.
+FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most,
+                     bool is_trained) {
   const SavedRun& saved = *run.saved;
-  return {.name = run.name,
-          .checkpoint = saved.source,
-          .state = saved.state,
-          .flags = Json::parse(saved.flags.to_json()),
-          .defaults = apps::default_flags(saved.flags, {"max_iters"}),
-          .tensors = apps::shapes_of(run.translator->model()),
-          .validation_loss = saved.state.validation_loss,
-          .scored = saved.state.validation_loss ? scored_in_training(saved.flags.trainer) : "",
-          .course = apps::part([&] { return apps::read_course(run.folder); }),
-          .attention = apps::part([&] { return alignments_of(run, flags, most); })};
+  const size_t sources = is_trained ? 20 : 200;
+  return {{.name = run.name,
+           .checkpoint = saved.source,
+           .state = saved.state,
+           .flags = Json::parse(saved.flags.to_json()),
+           .defaults = apps::default_flags(saved.flags, {"max_iters"}),
+           .tensors = apps::shapes_of(run.translator->model()),
+           .validation_loss = saved.state.validation_loss,
+           .scored = saved.state.validation_loss ? scored_in_training(saved.flags.trainer) : "",
+           .course = apps::part([&] { return apps::read_course(run.folder); }),
+           .attention = apps::part([&] { return alignments_of(run, flags, most); })},
+          apps::part([&] { return translations_of(saved, *run.translator, sources); })};
 }
 
 ReportedRun read_run(const std::string& name, const std::string& run, const ReportFlags& flags) {
@@ -101,12 +104,13 @@ ReportedRun read_run(const std::string& name, const std::string& run, const Repo
   return {name, run, saved, std::make_shared<Translator>(*saved, flags.decoding)};
 }
 
-void write(const std::vector<apps::RunInReport>& reports, const ReportFlags& flags, Moment moment) {
+void write(const std::vector<FullReport>& reports, const ReportFlags& flags, Moment moment) {
+  std::vector<apps::RunInReport> all(reports.begin(), reports.end());
   const char* unit = "nats per token";
   apps::write_report(
       flags.out, "seq2seq", apps::run_names(flags.runs),
-      {summary_section(reports, unit), training_section(reports, unit), attention_section(reports),
-       flags_section(reports), parameters_section(reports)},
+      {summary_section(all, unit), training_section(all, unit), translation_section(reports),
+       attention_section(all), flags_section(all), parameters_section(all)},
       moment);
 }
 
@@ -123,11 +127,11 @@ Command::Work prepare(const ReportFlags& flags) {
   }
   apps::check_picture_path(flags.out);
   return [=] {
-    auto make = [&](size_t n, Moment) {
+    auto make = [&](size_t n, Moment moment) {
       ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
-      return report_of(run, flags, apps::tokens_to_show(maps));
+      return report_of(run, flags, apps::tokens_to_show(maps), moment == Moment::training);
     };
-    apps::write_reports<apps::RunInReport>(
+    apps::write_reports<FullReport>(
         flags, make, [&](const auto& reports, Moment moment) { write(reports, flags, moment); });
   };
 }
