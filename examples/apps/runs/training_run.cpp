@@ -114,7 +114,8 @@ void TrainingRun::on_step(const StepReport& report) {
   speeds_.push_back(static_cast<double>(report.tokens) / report.seconds);
   double speed = tokens_per_second_.add(speeds_.back());
   seconds_ += report.seconds;
-  if (report.step % options_.log_interval == 0)
+  // A curve begins where the training does.
+  if (report.step == 1 || report.step % options_.log_interval == 0)
     metrics_->write(report, speed, std::exchange(seconds_, 0));
   progress_.show(report.step, loss, speed);
 }
