@@ -15,8 +15,9 @@ std::string table(const std::string& caption, const std::vector<std::string>& co
     bool has_class = n < classes.size() && !classes[n].empty();
     lines += text("<tr", has_class ? attribute("class", classes[n]) : "", "><th scope=\"row\">",
                   xml(rows[n].front()), "</th>");
-    for (const std::string& cell : std::span(rows[n]).subspan(1))
-      lines += text("<td>", xml(cell), "</td>");
+    for (size_t column = 1; column < rows[n].size(); ++column)
+      lines += text("<td", attribute("data-column", columns[column]), ">", xml(rows[n][column]),
+                    "</td>");
     lines += "</tr>\n";
   }
   return text("<div class=\"wide\" tabindex=\"0\" role=\"region\"",

@@ -131,16 +131,17 @@ Section training_section(const std::vector<RunInReport>& runs, const std::string
     const std::vector<std::string> scales{"linear", "logarithmic"};
     std::vector<std::string> axes{"steps"};
     if (charts.has_times()) axes.emplace_back("time");
-    html =
-        figure({{"time", "x axis", axes},
-                {"log_x", "scale of x", scales},
-                {"log_y", "scale of y", scales},
-                {"smoothing", "smooth over", {"nothing", "5 points", "20 points", "100 points"}}},
-               charts.loss(unit, end_of_shortest(runs)) + beside(charts.others()),
-               "With points, the loss of the texts, as far as the training evaluated them; "
-               "pale, of each batch. Time is that of the steps, without evaluations. The cursor "
-               "or the arrow keys read the values at a step. Drag over a part to see it alone, "
-               "or press + and −; 0 shows all of it.");
+    html = figure(
+        {{"time", "x axis", axes},
+         {"log_x", "scale of x", scales},
+         {"log_y", "scale of y", scales},
+         {"smoothing", "smooth over", {"nothing", "5 points", "20 points", "100 points"}}},
+        charts.loss(unit, end_of_shortest(runs)) + beside(charts.others()),
+        "Losses are in nats; a nat is 1.443 bits. With points, the loss of the texts, as far "
+        "as the training evaluated them; pale, of each batch. One cursor, or the arrow keys, "
+        "read all charts. Time is that of the steps, without evaluations. Drag over a part to see "
+        "it alone, "
+        "or press + and −; 0 shows all of it.");
   }
   return {"Training", html + reasons(runs, &RunInReport::course)};
 }

@@ -264,6 +264,9 @@ export class ChartReader {
     this.svg.querySelector('.y-title')?.setAttribute('x', 4 - left);
   }
 
+  /// All curves as they were drawn, whatever shows of them.
+  get all_curves() { return this.#all; }
+
   get plane() { return this.svg.querySelector('.plane'); }
   get frame() { return this.svg.querySelector('.frame'); }
 

@@ -21,6 +21,9 @@
 // reads one without an event, so that several maps can move together. `describe(row, column, value)` replaces the
 // sentence about a cell.
 //
+// An event "place" with detail {value} tells which value of a chart's x axis is read, or null, and `read_at(value)` reads
+// one without an event, so that the charts of one axis have one cursor.
+//
 // A chart shows a part of its x axis that one drags over, or that + and - choose around the place that is read. A
 // button, 0 and Escape show all of it again. An event "zoom" with detail {low, high} tells of it, and `view` is
 // what shows (chart_view.js), so that several charts can move together.
@@ -143,6 +146,19 @@ export class DrawnFigure extends HTMLElement {
     this.#show_place();
   }
 
+  /// Reads a chart at a value of its x axis, or nowhere, as another chart does.
+  read_at(value) {
+    if (!this.#is_chart || !this.#reader.places.length) return;
+    this.#place = value === null ? null : this.#reader.nearest(value);
+    this.#show_place();
+  }
+
+  /// The numbers of a chart's curves, all of them: {title, x, curves: [{name, points}]}; of a map, null.
+  get numbers() {
+    if (!this.#is_chart) return null;
+    return { title: this.querySelector('.title').textContent, x: this.#reader.title, curves: this.#reader.all_curves };
+  }
+
   /// The names of a map's rows and columns.
   get names() { return this.#reader?.names; }
 
@@ -253,7 +269,9 @@ export class DrawnFigure extends HTMLElement {
     if (JSON.stringify(place) === JSON.stringify(this.#place)) return;
     this.#place = place;
     this.#show_place();
-    if (this.#reader instanceof MapReader) this.dispatchEvent(new CustomEvent('cell', { bubbles: true, detail: place }));
+    const tell = (name, detail) => this.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
+    if (this.#reader instanceof MapReader) tell('cell', place);
+    else tell('place', { value: this.place });
   }
 
   #show_place() {

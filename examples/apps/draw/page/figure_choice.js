@@ -1,11 +1,21 @@
 // <figure-choice>: a figure of a report, of which its selects choose the parts that show: those whose data-NAME is
 // the value of each select of that NAME. A small map chooses its layer and its head. Maps of the same text read the
 // same cell, and its query and its key are marked in the text below. Charts show the same part of their x axis, on the
-// axes that the selects time, log_x, log_y and smoothing choose.
+// axes that the selects time, log_x, log_y and smoothing choose, and have one cursor. A button saves their numbers.
 
 import 'book/map_choice.js';
 
 const smoothings = [0, 5, 20, 100];  // points
+
+/// A field of a CSV file (RFC 4180).
+const field = (value) => /[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+
+/// The numbers of all charts, a line for each point.
+function csv_of(charts) {
+  const lines = charts.flatMap(({ numbers: { title, x, curves } }) => curves.flatMap(({ name, points }) =>
+    points.map((point) => [title, name ?? 'each batch', x, point.x, point.y, point.error || ''])));
+  return [['chart', 'curve', 'axis', 'x', 'y', 'error'], ...lines].map((line) => `${line.map(field).join(',')}\r\n`).join('');
+}
 
 customElements.define('figure-choice', class extends HTMLElement {
   connectedCallback() {
@@ -13,7 +23,24 @@ customElements.define('figure-choice', class extends HTMLElement {
     this.addEventListener('choose', ({ detail }) => this.#choose(detail));
     this.addEventListener('cell', (event) => this.#mark(event.target, event.detail));
     this.addEventListener('zoom', ({ detail }) => this.#view(detail));
+    this.addEventListener('place', ({ target, detail }) => {
+      for (const chart of this.#charts) if (chart !== target) chart.read_at(detail.value);
+    });
+    this.#offer_numbers();
     this.#show();
+  }
+
+  get #charts() { return [...this.querySelectorAll('drawn-figure')].filter(({ numbers }) => numbers); }
+
+  #offer_numbers() {
+    if (!this.#charts.length) return;
+    const button = Object.assign(document.createElement('button'), { type: 'button', name: 'csv', textContent: 'Save the numbers as CSV' });
+    button.addEventListener('click', () => {
+      const address = URL.createObjectURL(new Blob([csv_of(this.#charts)], { type: 'text/csv' }));
+      Object.assign(document.createElement('a'), { href: address, download: 'numbers.csv' }).click();
+      URL.revokeObjectURL(address);
+    });
+    this.append(button);
   }
 
   /// Chooses what a small map shows.
