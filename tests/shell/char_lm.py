@@ -37,6 +37,9 @@ def trains_scores_and_writes():
         files = sorted(os.listdir(model))
         check(files == ["best.safetensors", "last.safetensors", "metrics.jsonl"], f"files of {model}: {files}")
         check(read(f"{model}/metrics.jsonl").count("gradient_norm") == 20, f"metrics of {model}")
+        train(f"--model {model} --out_dir first --log_interval 8 --overwrite")
+        steps = re.findall(r'"step":(\d+),"loss"', read("first/metrics.jsonl"))
+        check(steps == ["1", "8", "16"], f"steps in the metrics of {model}: {steps}")
 
         scored = char_lm.runs(f"eval {model}", r"\A[0-9]\.[0-9]{3} bits per character$")
         check(scored.count("\n") == 5, f"eval: {scored}")

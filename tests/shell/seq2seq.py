@@ -239,6 +239,14 @@ def reports():
     ]:
         seq2seq.runs(f"{command} --out report.html", "^wrote report.html$")
         check_report(found)
+    # What the report says of the validation pairs is what eval counts.
+    exact = re.search(r"(\d+\.\d)\d % of the targets exact", seq2seq.runs("eval run"))[1]
+    said = re.search(r"<p>([\d.]+) % of (\d+) translations are exact", read("report.html"))
+    check(abs(float(said[1]) - float(exact)) < 0.11, f"the report says {said[0]}, eval {exact}")
+    rows = re.findall(r'<tr class="(right|wrong)"><th scope="row">.*?</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', read("report.html"))
+    check(rows, "no translations in the report")
+    for kind, target, reference in rows:
+        check((kind == "right") == (target == reference), f"{target} is {kind}, the reference {reference}")
 
 
 def helps():

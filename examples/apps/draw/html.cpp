@@ -11,13 +11,15 @@ std::string table(const std::string& caption, const std::vector<std::string>& co
   for (const std::string& column : columns)
     lines += text("<th scope=\"col\">", xml(column), "</th>");
   lines += "</tr>\n";
+  // Where there is no room, each cell of a wide table says its column.
+  const bool is_wide = columns.size() > 3;
   for (size_t n = 0; n < rows.size(); ++n) {
     bool has_class = n < classes.size() && !classes[n].empty();
     lines += text("<tr", has_class ? attribute("class", classes[n]) : "", "><th scope=\"row\">",
                   xml(rows[n].front()), "</th>");
     for (size_t column = 1; column < rows[n].size(); ++column)
-      lines += text("<td", attribute("data-column", columns[column]), ">", xml(rows[n][column]),
-                    "</td>");
+      lines += text("<td", is_wide ? attribute("data-column", columns[column]) : "", ">",
+                    xml(rows[n][column]), "</td>");
     lines += "</tr>\n";
   }
   return text("<div class=\"wide\" tabindex=\"0\" role=\"region\"",

@@ -107,7 +107,7 @@ async function check_picture(page, figure, offend) {
   if (inked < 50 || share > most_different) offend(`the picture differs in ${(100 * share).toFixed(1)} % of ${inked} squares from what the page shows`);
 }
 
-async function check_link(page, open, figure, offend) {
+async function check_link(page, at, figure, offend) {
   const controls = figure.locator(':is(input:not([type=hidden]), select)[name]');
   for (let n = 0; n < await controls.count(); ++n) {
     if (!await controls.nth(n).isVisible() || await controls.nth(n).isDisabled()) continue;
@@ -118,7 +118,7 @@ async function check_link(page, open, figure, offend) {
   await use(page, figure, 'copy-link', 'Copied.');
   const { hash, copied } = await page.evaluate(() => ({ hash: location.hash, copied: globalThis.copied }));
   if (!copied.endsWith(hash)) offend(`copied ${copied}, the page is at ${hash}`);
-  const other = await open(hash), id = await figure.getAttribute('id');
+  const other = await at(hash), id = await figure.getAttribute('id');
   const same = other.locator(`main figure[id="${id}"]`);
   // What says that the link was copied is no part of the figure.
   await figure.evaluate((one) => one.querySelector('.figure-tools [role=status]').replaceChildren());
@@ -132,11 +132,18 @@ async function check_link(page, open, figure, offend) {
     return { top, bottom, height: innerHeight };
   });
   if (top >= height || bottom <= 0) offend(`${hash} is not in view`);
-  await other.close();
 }
 
-/// `open` opens the page anew at a fragment.
+/// `open` opens the page anew at a fragment. One page serves all figures: each begins there as it does on a new one, and
+/// goes to its address as a reader does who follows a link.
 async function check_addresses(page, open, offend) {
+  let other;
+  const at = async (hash) => {
+    if (!other) return other = await open(hash);
+    await other.evaluate((hash) => { location.hash = hash; }, hash);
+    await settled(other);
+    return other;
+  };
   const is_of_book = await page.locator('link[href="book.css"]').count() > 0;
   if (!is_of_book) return;  // a report
   await page.evaluate(() => {
@@ -151,9 +158,10 @@ async function check_addresses(page, open, offend) {
   const figures = page.locator('main figure[id]');
   for (let n = 0; n < await figures.count(); ++n) {
     const figure = figures.nth(n), id = await figure.getAttribute('id');
-    await check_link(page, open, figure, (what) => offend(`${id}: ${what}`));
+    await check_link(page, at, figure, (what) => offend(`${id}: ${what}`));
     await check_picture(page, figure, (what) => offend(`${id}: ${what}`));
   }
+  await other?.close();
 }
 
 /// A page of its own at the address of a figure as it is now.

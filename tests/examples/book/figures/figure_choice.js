@@ -2,6 +2,7 @@
 // together and mark the text, and the charts of a training stand on other axes, smooth, and in part, all of that by the
 // keyboard. The figures themselves are checked by drawn_figure.js.
 
+const fs = require('node:fs');
 const { alike } = require('../eyes.js');
 const { check_chart } = require('./drawn_figure.js');
 
@@ -156,6 +157,24 @@ async function check_zoom(page, section, offend) {
   if (await plane.innerHTML() !== before) offend('0 does not draw the first chart');
 }
 
+/// All charts are read at one step, and their numbers are saved: a line for each point of each curve.
+async function check_numbers(page, section, offend) {
+  const charts = section.locator('drawn-figure:visible');
+  await charts.first().locator('[tabindex]').focus();
+  await page.keyboard.press('Home');
+  const said = await charts.locator('output').allTextContents(), steps = new Set(said.map((text) => text.split(':')[0]));
+  if (steps.size > 1 && !said.some((text) => text.startsWith('step'))) offend(`charts are read at ${[...steps]}`);
+  const silent = said.filter((text) => !text.includes(':')).length;
+  if (silent) offend(`${silent} charts have no cursor`);
+  const download = page.waitForEvent('download');
+  await section.locator('[name=csv]').focus();
+  await page.keyboard.press('Enter');
+  const [head, ...lines] = fs.readFileSync(await (await download).path(), 'utf8').trim().split('\r\n');
+  const points = await charts.evaluateAll((all) => all.reduce((sum, { numbers }) => sum + numbers.curves.reduce((n, { points }) => n + points.length, 0), 0));
+  if (head !== 'chart,curve,axis,x,y,error' || lines.length !== points) offend(`${head} and ${lines.length} lines, expected ${points}`);
+  if (lines.some((line) => line.split(',').length < 6 || !/,-?[\d.]+(e[+-]?\d+)?,-?[\d.]+(e[+-]?\d+)?,/.test(line))) offend(`a line of ${lines[0]}`);
+}
+
 /// Training and validation have colours that every eye tells apart. Of several runs, a colour is a run.
 async function check_colors(section, offend) {
   const colors = await section.locator('drawn-figure').first().locator('.curve').evaluateAll((all) => {
@@ -188,6 +207,7 @@ module.exports = async (page, figure, offend) => {
     await check_smoothing(page, training, offend);
     await check_zoom(page, training, offend);
     await check_colors(training, offend);
+    await check_numbers(page, training, offend);
   }
   await check_maps(page, page.locator('section:has(#attention)'), offend);
   await check_heads(page, page.locator('section:has(#attention)'), offend);
