@@ -11,8 +11,9 @@ std::string table(const std::string& caption, const std::vector<std::string>& co
   for (const std::string& column : columns)
     lines += text("<th scope=\"col\">", xml(column), "</th>");
   lines += "</tr>\n";
-  // Where there is no room, each cell of a wide table says its column.
-  const bool is_wide = columns.size() > 3;
+  // On a phone each cell of a wide table says its column. That of many runs scrolls.
+  constexpr size_t most_said = 12;
+  const bool is_wide = columns.size() > 3 && columns.size() <= most_said;
   for (size_t n = 0; n < rows.size(); ++n) {
     bool has_class = n < classes.size() && !classes[n].empty();
     lines += text("<tr", has_class ? attribute("class", classes[n]) : "", "><th scope=\"row\">",
