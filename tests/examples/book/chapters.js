@@ -160,6 +160,18 @@ function check_answers() {
   expect(lines === Object.keys(entries).length, `answers.json: ${lines} lines, expected one for each of its entries`);
 }
 
+/// No two chapters open with the same picture: their first figures are of another kind, or show another thing.
+function check_openings(texts) {
+  const opened = new Map();
+  for (const [name, text] of Object.entries(texts)) {
+    const [, element, first] = /<figure>\s*<([a-z-]+)([^>]*)>/.exec(text) ?? [];
+    const picture = `${element} ${/ (?:shows|kinds?|layer|name|m)="[^"]*"/.exec(first ?? '') ?? ''}`;
+    expect(element, `${name}.md: no figure`);
+    expect(!opened.has(picture), `${name}.md opens as ${opened.get(picture)}.md does, with ${picture}`);
+    opened.set(picture, name);
+  }
+}
+
 const texts = Object.fromEntries(chapters.map((name) => [name, fs.readFileSync(path.join(folder, `${name}.md`), 'utf8')]));
 
 for (const name of chapters) {
@@ -171,6 +183,7 @@ for (const name of chapters) {
   check_links(name, text);
   check_exercises(name, all(text, /<exercise-check name="([^"]*)"/g).flat());
 }
+check_openings(texts);
 check_answers();
 check_five_minutes();
 check_python();
