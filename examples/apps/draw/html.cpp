@@ -62,7 +62,7 @@ std::string figure(const std::vector<Choice>& choices, const std::string& shown,
     controls += "</select></label>\n";
   }
   if (!controls.empty()) controls = text("<div class=\"controls\">\n", controls, "</div>\n");
-  return text("<figure><figure-choice>\n", controls, shown, "</figure-choice><figcaption>",
+  return text("<figure", attribute("aria-label", sentence), "><figure-choice>\n", controls, shown, "</figure-choice><figcaption>",
               xml(sentence), "</figcaption></figure>\n");
 }
 

@@ -11,7 +11,7 @@ const { Browser } = require('./browser.js');
 const [folder, program] = process.argv.slice(2);
 const at_a_time = 2;
 const desk = { width: 1280, height: 900 }, phone = { width: 360, height: 740 };
-const without_state = /<figure id="([^"]*)">\s*<([a-z]+(?:-[a-z]+)+)([^>]*)><\/\2>/g;
+const without_state = /<figure id="([^"]*)"( aria-labelledby="[^"]*")?>\s*<([a-z]+(?:-[a-z]+)+)([^>]*)><\/\3>/g;
 
 /// In a page: waits until its figures have drawn what they begin with.
 async function settled() {
@@ -62,8 +62,8 @@ async function put_states(browser, name) {
   await page.run(settled);
   const narrow = await page.run(heights), shown = await page.run(states);
   await page.close();
-  fs.writeFileSync(file, html.replace(without_state, (_, id, element, attributes) =>
-    `<figure id="${id}" style="--wide: ${wide[id]}px; --narrow: ${narrow[id]}px"><${element}${attributes}></${element}>` +
+  fs.writeFileSync(file, html.replace(without_state, (_, id, named, element, attributes) =>
+    `<figure id="${id}"${named ?? ''} style="--wide: ${wide[id]}px; --narrow: ${narrow[id]}px"><${element}${attributes}></${element}>` +
     `<noscript><div class="first-state">${shown[id]}</div></noscript><div class="figure-tools"></div>`));
 }
 

@@ -79,7 +79,7 @@ function quotes(markdown) {
   markdown.renderer.rules.fence = (tokens, n, options, env, self) => {
     const [kind, file, name] = tokens[n].info.trim().split(/\s+/);
     if (kind === 'quote-text') return markdown.render(quoted(file, tokens[n].content), env);
-    const figure = (language, file, code) => `<figure class="quote" data-language="${language}">` +
+    const figure = (language, file, code) => `<figure class="quote" data-language="${language}" aria-label="${escape(file)}, ${language}">` +
       `<figcaption><code>${escape(file)}</code></figcaption>` +
       `<pre tabindex="0"><code>${options.highlight(code, file)}</code></pre></figure>\n`;
     if (kind === 'quote') {

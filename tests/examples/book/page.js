@@ -93,7 +93,7 @@ async function check_opening(page, offend) {
   const shows = await page.waitForFunction(() => {
     const figure = document.querySelector('main figure'), heading = document.querySelector('main h2');
     const is_before = figure && (!heading || figure.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_FOLLOWING);
-    return Boolean(is_before && figure.querySelector('.field-cell, svg, td, [name=train]'));
+    return Boolean(is_before && figure.querySelector('.field-cell, svg, td, .track, [name=train]'));
   }).catch(() => null);
   if (!shows) offend('no figure before the first heading');
 }
@@ -244,6 +244,10 @@ async function check_names(page, offend) {
     }
     for (const one of document.querySelectorAll('main svg, main img'))
       want(one.closest('[aria-label], [aria-labelledby], [aria-hidden=true], figure:has(figcaption)'), `${one.outerHTML.slice(0, 80)} has no words`);
+    for (const one of document.querySelectorAll('main figure')) {
+      const name = one.ariaLabel ?? document.getElementById(one.getAttribute('aria-labelledby'))?.textContent;
+      want(name?.trim(), `${one.outerHTML.slice(0, 80)} has no name`);
+    }
     for (const one of document.querySelectorAll('main figure'))
       want(one.querySelector('figcaption')?.textContent.trim(), `${one.outerHTML.slice(0, 80)} has no caption`);
     want(document.querySelectorAll('h1').length === 1, 'not one h1');
