@@ -265,3 +265,25 @@ TEST_CASE("terms from outside: a mixer without any is told so by its name") {
   CHECK(refusal([&] { to_transformer_xl(*forgetting()); }) ==
         "forgetting_attention: has terms for any distance, expected a window");
 }
+
+TEST_CASE("terms from outside: an attention worked through as it is, with memory or without") {
+  auto layer = forgetting();
+  RandomValues random(72);
+  auto drawn = [&](int64_t B, int64_t T) {
+    return Tensor::from({B, T, width}, random.vector(B * T * width));
+  };
+  Tensor x = drawn(1, 3), memory = drawn(1, 2);
+  Context context;
+  for (const Tensor& past : {Tensor(), memory}) {
+    std::vector<Scalar> y = (*layer)(x, past, context).values();  // [1, 3, C]
+    show_layer::WorkedExample example = show_layer::worked_example(*layer, x, past);
+    CHECK(example["score"].columns == (past.defined() ? 5 : 3));
+    const show_layer::Table& shown = example["y"];
+    for (int64_t i = 0; i < shown.rows; ++i)
+      for (int64_t d = 0; d < shown.columns; ++d)
+        CHECK(shown.values[static_cast<size_t>(i * shown.columns + d)] ==
+              y[static_cast<size_t>(i * width + d)]);
+  }
+  CHECK(refusal([&] { show_layer::worked_example(*layer, drawn(2, 3), {}); }) ==
+        "forgetting_attention: x is [2, 3, 8], expected [1, T, C]");
+}

@@ -98,8 +98,8 @@ function without_scripts(html) {
 computes, plays or checks an answer.</p></noscript>\n`;
 }
 
-/// Over http the typefaces that a page begins with are asked for before its styles and scripts. A page from a disk may not
-/// ask for them in this way, and has them at once.
+/// Over http the typefaces that a page begins with are asked for beside its styles, and not once these and its scripts have
+/// come. A page from a disk may not ask for them in this way, and has them at once.
 const fonts_first = `<script>if (location.protocol !== 'file:')
   for (const name of ['serif', 'sans', 'serif-bold', 'sans-bold'])
     document.head.append(Object.assign(document.createElement('link'),
