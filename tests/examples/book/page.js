@@ -130,7 +130,23 @@ async function check_where(page, name, offend) {
   }[name];
   const [lit, parts] = await page.evaluate(() =>
     ['.where .here', '.where a'].map((one) => [...document.querySelectorAll(one)].map(({ textContent }) => textContent).join()));
-  if (expected && lit !== expected || !expected && lit !== parts) offend(`of ${parts}, ${lit} lights up, expected ${expected ?? 'all or nothing'}`);
+  if (expected && lit !== expected || !expected && lit !== parts) offend(`of ${parts}, ${lit} is marked, expected ${expected ?? 'all or nothing'}`);
+  // Where one reads of a part, it lights up, and the line is in sight.
+  const dark = await page.evaluate(async () => {
+    const frame = () => new Promise(requestAnimationFrame), dark = [];
+    for (const part of document.querySelectorAll('.where a')) {
+      const meaning = [...part.classList].find((name) => name.startsWith('means-'));
+      const named = [...document.querySelectorAll(`main > p .katex .${meaning}`)].find((one) => one.checkVisibility());
+      if (!named) continue;
+      scrollBy({ top: named.getBoundingClientRect().top - innerHeight / 3, behavior: 'instant' });
+      for (let n = 0; n < 3; ++n) await frame();
+      const { top } = part.getBoundingClientRect();
+      if (!part.classList.contains('lit') || top < 0 || top > innerHeight) dark.push(part.textContent);
+    }
+    scrollTo({ top: 0, behavior: 'instant' });
+    return dark;
+  });
+  if (dark.length) offend(`${dark} stay dark where the text names them`);
 }
 
 /// No line begins with a mark, which belongs to the equation before it.
