@@ -35,6 +35,10 @@ class ViewOrOwned {
     }
   }
 
+  /// Views elements that belong to `owner`, which is kept as long as these are.
+  ViewOrOwned(std::span<const T> view, std::shared_ptr<const void> owner)
+      : view_(view), owner_(std::move(owner)) {}
+
   /// These elements, or others if there are none.
   const ViewOrOwned& or_else(const ViewOrOwned& others) const {
     return view_.empty() ? others : *this;

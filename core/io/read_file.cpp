@@ -34,8 +34,10 @@ size_t read_undisturbed(auto read_once) {
   return static_cast<size_t>(read);
 }
 
-std::string read_all(int descriptor) {
+/// Reads all that is left. A text of the expected size is never moved to a larger block.
+std::string read_all(int descriptor, uint64_t expected = 0) {
   std::string content;
+  content.reserve(std::min<uint64_t>(expected, content.max_size()));
   char piece[1 << 16];
   while (size_t count = read_some(descriptor, piece, sizeof piece)) content.append(piece, count);
   return content;
@@ -87,9 +89,9 @@ std::string read_to_end(int descriptor, const std::string& name) {
 std::string read_file(const std::string& path) {
   return in_name_of(path, [&] {
     Descriptor file(path, O_RDONLY);
-    bool is_folder = S_ISDIR(status_of(file).st_mode);
-    require(!is_folder, "a folder, expected a file");
-    return read_all(file.number());
+    const struct stat status = status_of(file);
+    require(!S_ISDIR(status.st_mode), "a folder, expected a file");
+    return read_all(file.number(), status.st_size);
   });
 }
 
@@ -130,6 +132,6 @@ void RegularFile::read_at(uint64_t begin, void* target, uint64_t count) const {
           "was changed while it was read");
 }
 
-std::string RegularFile::rest() { return read_all(descriptor_.number()); }
+std::string RegularFile::rest() { return read_all(descriptor_.number(), size_); }
 
 }  // namespace shiftgrad

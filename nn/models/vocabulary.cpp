@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -152,17 +153,25 @@ std::string Vocabulary::unknown_characters(std::string_view text, const std::str
   return shiftgrad::text(found.size(), " characters: ", list, "; the first is number ", first);
 }
 
+template <class Action>
+void Vocabulary::each_token(std::string_view text, const std::string& source,
+                            const std::string& remedy, Action action) const {
+  size_t count = 0;
+  for_each_code(unit_, text, source, [&](int32_t code, size_t) {
+    ++count;
+    if (!knows(code))
+      fail(source, ": the model does not know ", unknown_characters(text, source, count), remedy);
+    action(token_of_code_[code]);
+  });
+}
+
 template <class Token>
 std::vector<Token> Vocabulary::tokens_of(std::string_view text, const std::string& source,
                                          const std::string& remedy) const {
   std::vector<Token> tokens;
   tokens.reserve(count_codes(unit_, text));
-  for_each_code(unit_, text, source, [&](int32_t code, size_t) {
-    if (!knows(code))
-      fail(source, ": the model does not know ",
-           unknown_characters(text, source, tokens.size() + 1), remedy);
-    tokens.push_back(static_cast<Token>(token_of_code_[code]));
-  });
+  each_token(text, source, remedy,
+             [&](int32_t token) { tokens.push_back(static_cast<Token>(token)); });
   return tokens;
 }
 
@@ -171,11 +180,18 @@ std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string
   return tokens_of<int32_t>(text, source, remedy);
 }
 
-KeptText Vocabulary::encode_text(std::string_view text, const std::string& source,
+KeptText Vocabulary::encode_text(std::string text, const std::string& source,
                                  const std::string& remedy) const {
-  if (size() <= int64_t{1} << 8) return tokens_of<uint8_t>(text, source, remedy);
-  if (size() <= int64_t{1} << 16) return tokens_of<uint16_t>(text, source, remedy);
-  return tokens_of<int32_t>(text, source, remedy);
+  if (size() > int64_t{1} << 16) return tokens_of<int32_t>(text, source, remedy);
+  if (size() > int64_t{1} << 8) return tokens_of<uint16_t>(text, source, remedy);
+  // An error shows the text, so that all of it is known before a token replaces a byte.
+  each_token(text, source, remedy, [](int32_t) {});
+  auto own = std::make_shared<std::string>(std::move(text));
+  auto* bytes = reinterpret_cast<uint8_t*>(own->data());
+  size_t count = 0;
+  each_token(*own, source, remedy,
+             [&](int32_t token) { bytes[count++] = static_cast<uint8_t>(token); });
+  return ViewOrOwned<uint8_t>({bytes, count}, std::move(own));
 }
 
 std::string Vocabulary::decode(int32_t token) const {

@@ -56,8 +56,9 @@ class Vocabulary {
   /// some of its characters, which it lists. `remedy` ends the message.
   std::vector<int32_t> encode(std::string_view text, const std::string& source = "encode",
                               const std::string& remedy = "") const;
-  /// Returns the text's tokens in as few bytes as the vocabulary allows. Throws as `encode` does.
-  KeptText encode_text(std::string_view text, const std::string& source = "encode",
+  /// Returns the text's tokens in as few bytes as the vocabulary allows: tokens of one byte in the
+  /// memory of the text itself. Throws as `encode` does.
+  KeptText encode_text(std::string text, const std::string& source = "encode",
                        const std::string& remedy = "") const;
   /// Returns the bytes that the token stands for. Throws for a token that there is not.
   std::string decode(int32_t token) const;
@@ -66,6 +67,10 @@ class Vocabulary {
 
  private:
   void number_tokens();
+  /// Calls action(token) for each token of the text. Throws as `encode` does.
+  template <class Action>
+  void each_token(std::string_view text, const std::string& source, const std::string& remedy,
+                  Action action) const;
   template <class Token>
   std::vector<Token> tokens_of(std::string_view text, const std::string& source,
                                const std::string& remedy) const;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "core/errors.h"
 #include "examples/apps/runs/text.h"
@@ -65,12 +66,14 @@ std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags, const Vocabul
     corpus->vocabulary.add(data, text_name(flags.data));
     corpus->vocabulary.add(held_back, flags.val_data);
   }
-  shiftgrad::KeptText text = corpus->vocabulary.encode_text(data, text_name(flags.data), remedy);
+  shiftgrad::KeptText text =
+      corpus->vocabulary.encode_text(std::move(data), text_name(flags.data), remedy);
   bool cuts = flags.val_data.empty();
   int64_t cut = cuts ? boundary(text.size(), flags.eval_split) : text.size();
   corpus->train = text.part(0, cut);
-  corpus->validation = cuts ? text.part(cut, text.size())
-                            : corpus->vocabulary.encode_text(held_back, flags.val_data, remedy);
+  corpus->validation =
+      cuts ? text.part(cut, text.size())
+           : corpus->vocabulary.encode_text(std::move(held_back), flags.val_data, remedy);
   return corpus;
 }
 

@@ -1,6 +1,7 @@
 #include "nn/models/vocabulary.h"
 
 #include <numeric>
+#include <utility>
 
 #include "core/errors.h"
 #include "core/io/utf8.h"
@@ -200,4 +201,14 @@ TEST_CASE("Vocabulary: the tokens of a text take as few bytes as they need") {
   }
   CHECK(refusal([] { Vocabulary::of("ab").encode_text("abc", "text"); }) ==
         "text: the model does not know the character 'c', number 3");
+}
+
+TEST_CASE("Vocabulary: tokens of one byte take the place of longer characters") {
+  std::string text;
+  for (int n = 0; n < 40; ++n) text += n % 3 == 0 ? "a" : n % 3 == 1 ? "\u00e9" : "\U0001F600";
+  const Vocabulary vocabulary = Vocabulary::of(text);
+  const std::vector<int32_t> tokens = vocabulary.encode(text);
+  KeptText kept = vocabulary.encode_text(std::move(text));
+  CHECK(kept.tokens() == tokens);
+  CHECK(kept.part(1, 40).tokens() == std::vector(tokens.begin() + 1, tokens.end()));
 }
