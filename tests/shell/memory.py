@@ -84,6 +84,7 @@ TOO_LARGE = [
     # A model that does not fit.
     (char_lm, "train --data text --batch_size 1 --block_size 8 --n_embd 1000000 --n_head 2 --out_dir new",
      f"char_lm: {WEIGHTS}"),
+    (char_lm, "compare --data text --n_embd 1000000 --n_head 2 --out_dir new transformer", f"char_lm: {WEIGHTS}"),
     (seq2seq, "train --n_embd 1000000 --n_head 2 --out_dir new", f"seq2seq: {WEIGHTS}"),
 ]
 

@@ -18,6 +18,7 @@
 #include "examples/apps/draw/progress.h"
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/flags/saved_flags.h"
+#include "examples/apps/runs/machine.h"
 #include "examples/apps/runs/stop_request.h"
 #include "nn/models/generate.h"
 #include "scored_text.h"
@@ -86,8 +87,8 @@ TrainFlags training_of(const std::string& model, TrainFlags flags) {
 
 int64_t count_parameters(ModelFlags flags, int64_t d_inner, int64_t vocab_size) {
   flags.d_inner = d_inner;
-  shiftgrad::Random random;
-  return parameter_count(new_model(flags, vocab_size, random));
+  return apps::without_values(
+      [&](shiftgrad::Init init) { return parameter_count(new_model(flags, vocab_size, init)); });
 }
 
 /// Sets the width of the feed-forward networks so that the number of parameters is as near as
