@@ -1,12 +1,14 @@
 // char_lm inspect lists the content of a checkpoint, or of any file of tensors.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <numbers>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -57,15 +59,22 @@ struct Summary {
   double norm() const { return std::sqrt(squares); }
 };
 
-Summary summary_of(const std::vector<double>& values) {
-  Summary result{.count = std::ssize(values)};
-  for (double value : values) result.mean += value;
-  result.mean /= static_cast<double>(result.count);
-  for (double value : values) {
-    result.squared_deviations += (value - result.mean) * (value - result.mean);
-    result.squares += value * value;
-  }
-  return result;
+/// Returns the sum of term(value), as eight sums: one alone would wait for each addition.
+template <class Term>
+double sum_of(std::span<const double> values, Term term) {
+  std::array<double, 8> sums{};
+  for (; values.size() >= sums.size(); values = values.subspan(sums.size()))
+    for (size_t n = 0; n < sums.size(); ++n) sums[n] += term(values[n]);
+  for (size_t n = 0; n < values.size(); ++n) sums[n] += term(values[n]);
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+Summary summary_of(std::span<const double> values) {
+  const double mean =
+      sum_of(values, [](double value) { return value; }) / static_cast<double>(values.size());
+  return {std::ssize(values), mean,
+          sum_of(values, [&](double value) { return (value - mean) * (value - mean); }),
+          sum_of(values, [](double value) { return value * value; })};
 }
 
 using Row = std::vector<std::string>;
