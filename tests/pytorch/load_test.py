@@ -224,6 +224,12 @@ class Models(unittest.TestCase):
                     optimizer.step()
                 self.assertLess(losses[-1], losses[0] - 0.1)
 
+    def test_weights_are_in_memory_once(self):
+        """Torch makes no storage of its own, which it could resize."""
+        for name, model, tokens in models():
+            with self.subTest(name):
+                self.assertFalse(any(each.untyped_storage().resizable() for each in model.parameters()))
+
     def test_a_new_model_takes_the_weights(self):
         for name in ("xl_tied", "to_transformer_xl"):
             loaded = sg.load(name)

@@ -59,8 +59,11 @@ class Layer(Part):
     # Names of the inputs, in errors.
     _inputs = ("x", "memory", "context")
 
-    def __init__(self, name, config, parameters=None):
-        """`parameters` are pairs of name and values to start from, in the library's order."""
+    def __init__(self, name, config, parameters=None, copy_values=True):
+        """`parameters` are pairs of name and values to start from, in the library's order.
+
+        Without copy_values, values of the right type are the layer's own from then on.
+        """
         super().__init__()
         inputs.check_name(name)
         _check_pairs(parameters)
@@ -75,8 +78,8 @@ class Layer(Part):
                 parameters = extension(like).initial_parameters(name, self._text, int(inputs.draw_seed()))
             except ValueError as refusal:
                 raise ValueError(hinted(str(refusal))) from None
-        add_parts(self, [(path, torch.nn.Parameter(values.to(like.dtype, copy=True))) for path, values in parameters],
-                  _norm_eps(name, config))
+        add_parts(self, [(path, torch.nn.Parameter(values.to(like.dtype, copy=copy_values)))
+                         for path, values in parameters], _norm_eps(name, config))
         # Where the parameters are, in the library's order.
         self._names = [*self._inputs, *(path for path, _ in parameters)]
         self._paths = [(path.split(".")[:-1], path.split(".")[-1]) for path, _ in parameters]

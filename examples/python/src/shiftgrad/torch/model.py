@@ -114,8 +114,8 @@ class LanguageModel(_Model):
     mem_len: int | None = None
     positions: int | None = None
 
-    def __init__(self, name, config, parameters=None):
-        super().__init__(name, config, parameters)
+    def __init__(self, name, config, parameters=None, copy_values=True):
+        super().__init__(name, config, parameters, copy_values)
         # By whether the hidden state stands behind the logits, and the memory behind that.
         self._texts = {(hidden, memory): inputs.config_text(name, self.config | {
             key: True for key, asked in (("return_hidden", hidden), ("return_memory", memory)) if asked})
@@ -299,7 +299,7 @@ def load(run: str | os.PathLike[str]) -> LanguageModel | EncoderDecoder:
     where the file is missing, damaged, or of another kind.
     """
     read = _extension.load_run(inputs.path("load", "run", run))
-    model = _models[read["name"]](read["name"], read["config"], read["parameters"])
+    model = _models[read["name"]](read["name"], read["config"], read["parameters"], copy_values=False)
     model.flags = json.loads(read["flags"])
     for name in ("vocabulary", "source_vocabulary", "target_vocabulary"):
         if name in read:
