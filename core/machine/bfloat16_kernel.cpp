@@ -22,8 +22,11 @@
 
 #if defined(__x86_64__) && !defined(SHIFTGRAD_DOUBLE)
 
+#include <algorithm>
+
 #include "core/machine/bfloat16_pairs.h"
 #include "core/machine/cpu.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -79,8 +82,8 @@ INLINE_FOR_BFLOAT16 void store_edge(__m512 alpha, const __m512 (&sums)[rows * ve
 }
 
 /// c = alpha a b + added for `rows` rows of a, of which c may lack some, and for `vectors` vectors
-/// of b side by side, two in a panel. All sums are in registers. Three rows share a pointer: their
-/// places are what the CPU's addresses can express.
+/// of a panel of b. All sums are in registers. Three rows share a pointer: their places are what
+/// the CPU's addresses can express.
 template <int rows, int vectors>
 FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                 Addend added, const Matrix& c) {
@@ -94,12 +97,11 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
   for (int64_t pair = 0; pair < a.columns; ++pair, b += tile_columns) {
-    for (int vector = 0; vector < 2 && vector < vectors; ++vector)
+    for (int vector = 0; vector < vectors; ++vector)
       _mm_prefetch(reinterpret_cast<const char*>(b + prefetched + vector * lanes), _MM_HINT_T0);
     __m512bh right[vectors];
     for (int vector = 0; vector < vectors; ++vector)
-      right[vector] = reinterpret_cast<__m512bh>(
-          _mm512_loadu_si512(b + vector / 2 * a.columns * tile_columns + vector % 2 * lanes));
+      right[vector] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + vector * lanes));
 #pragma GCC unroll 32
     for (int n = 0; n < rows * vectors; ++n) {
       const int row = n / vectors;
@@ -133,17 +135,40 @@ FOR_BFLOAT16 void multiply(const ConstMatrix& a, const Scalar* b, int64_t /*step
   multiply_columns<2>(pairs_in(a), pairs_in(b), alpha, added, c);
 }
 
+/// Multiplies one row with four panels at a time, each of which is in another part of b: so each is
+/// a long run of memory, which is fetched 2 KiB ahead of where it is read.
 FOR_BFLOAT16 void multiply_row(const ConstMatrix& row, const Scalar* panels, Scalar alpha,
                                Addend added, const Matrix& c) {
+  constexpr int64_t streams = 4, ahead = 16 * tile_columns;
   const MatrixView<const Pair> a = pairs_in(row);
-  const Pair* b = pairs_in(panels);
-  int64_t column = 0;
-  for (; c.columns - column > 3 * tile_columns; column += 4 * tile_columns)
-    multiply_rows<1, 8>(a, b + column * a.columns, alpha, added.columns_from(column),
-                        c.columns_from(column, c.columns - column));
-  for (; column < c.columns; column += tile_columns)
-    multiply_rows<1, 2>(a, b + column * a.columns, alpha, added.columns_from(column),
-                        c.columns_from(column, c.columns - column));
+  const __m512 factor = _mm512_set1_ps(alpha);
+  const int64_t count = divide_up(c.columns, tile_columns), share = divide_up(count, streams);
+  for (int64_t first = 0; first < share; ++first) {
+    const Pair* from[streams];  // the last panel stands in for those that are missing
+    __m512 sums[streams][2];
+    for (int64_t n = 0; n < streams; ++n) {
+      from[n] =
+          pairs_in(panels) + std::min(n * share + first, count - 1) * a.columns * tile_columns;
+      sums[n][0] = sums[n][1] = _mm512_setzero_ps();
+    }
+    for (int64_t pair = 0; pair < a.columns; ++pair) {
+      const auto left =
+          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a.data[pair])));
+      for (int64_t n = 0; n < streams; ++n, from[n - 1] += tile_columns)
+        for (int64_t half = 0; half < 2; ++half) {
+          const Pair* right = from[n] + half * lanes;
+          _mm_prefetch(reinterpret_cast<const char*>(right + ahead), _MM_HINT_T0);
+          sums[n][half] = _mm512_dpbf16_ps(sums[n][half], left,
+                                           reinterpret_cast<__m512bh>(_mm512_loadu_si512(right)));
+        }
+    }
+    for (int64_t n = 0; n < 2 * streams; ++n) {
+      const int64_t column = (n / 2 * share + first) * tile_columns + n % 2 * lanes;
+      if (column >= c.columns) break;
+      const Matrix part = c.columns_from(column, c.columns - column);
+      store_part(factor, sums[n / 2][n % 2], added.beta, added.columns_from(column).in(part), part);
+    }
+  }
 }
 
 constexpr PanelKernel kernel = {.tile_rows = tile_rows,

@@ -45,19 +45,23 @@ Threads worthwhile_threads(const PanelKernel& kernel, const ConstMatrix& a, cons
   return is_worth_it ? threads : Threads::one;
 }
 
-/// c = alpha a b + added for an a of one row. Threads share the columns of c.
+/// c = alpha a b + added for an a of one row. Threads share the columns of c. All panels of a block
+/// of depths lie one behind another.
 void multiply_row(Scalar alpha, const ConstMatrix& a, const Packed& b, Addend added,
                   const Matrix& c, Threads threads) {
   const PanelKernel& kernel = *b.kernel();
   const Buffer packed(divide_up(a.columns, kernel.numbers));
   kernel.pack_row(a.transposed(), packed.data());
-  for_each_task(threads, b.pieces().count, [&](int64_t n) {
-    const int64_t first = b.pieces().begin(n);
-    const Matrix part = c.columns_from(first, b.pieces().extent(n));
+  constexpr int64_t panels_of_a_task = 8;  // a long run of memory
+  const Cut tasks(c.columns, kernel.tile_columns, panels_of_a_task);
+  for_each_task(threads, tasks.count, [&](int64_t n) {
+    const int64_t first = tasks.begin(n);
+    const Matrix part = c.columns_from(first, tasks.extent(n));
     const Scalar* row = packed.data();
     for (int64_t depth = 0; depth < b.depths().count; ++depth) {
-      const ConstMatrix panels = b.piece(n, depth).elements;
-      kernel.multiply_row({row, 1, panels.rows, 1, 1}, panels.data, alpha,
+      const ConstMatrix panels = b.piece(0, depth).elements;
+      kernel.multiply_row({row, 1, panels.rows, 1, 1},
+                          panels.data + first / kernel.columns_in_element * panels.rows, alpha,
                           depth == 0 ? added.columns_from(first) : 1, part);
       row += panels.rows;
     }
