@@ -14,7 +14,7 @@ bool is_thin(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
 
 /// How the columns of b are shared out. A task has enough of them to read long runs of memory.
 Cut thin_tasks(Threads threads, const ConstMatrix& b) {
-  constexpr int64_t of_a_task = 40000, multiple = 16;
+  constexpr int64_t of_a_task = 80000, multiple = 16;
   const int64_t columns = divide_up(of_a_task, b.rows * multiple) * multiple;
   const bool is_one = threads == Threads::one || b.rows * b.columns < worthwhile_numbers;
   return {b.columns, is_one ? b.columns : columns, 1};
