@@ -95,8 +95,8 @@ std::string read_file(const std::string& path) {
   });
 }
 
-std::string read_regular_file(const std::string& path) {
-  return in_name_of(path, [&] { return RegularFile(path).rest(); });
+std::string read_regular_file(const std::string& path, uint64_t begin) {
+  return in_name_of(path, [&] { return RegularFile(path).from(begin); });
 }
 
 RegularFile::RegularFile(const std::string& path) : descriptor_(path, O_RDONLY | without_waiting) {
@@ -132,6 +132,10 @@ void RegularFile::read_at(uint64_t begin, void* target, uint64_t count) const {
           "was changed while it was read");
 }
 
-std::string RegularFile::rest() { return read_all(descriptor_.number(), size_); }
+std::string RegularFile::from(uint64_t begin) {
+  check_system(::lseek(descriptor_.number(), static_cast<off_t>(begin), SEEK_SET) >= 0,
+               "cannot be read");
+  return read_all(descriptor_.number(), size_ - std::min(begin, size_));
+}
 
 }  // namespace shiftgrad

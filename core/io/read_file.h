@@ -59,9 +59,9 @@ void write_all(int descriptor, std::span<const std::byte> bytes);
 /// one line that begins with the path when it cannot be opened or read to its end.
 std::string read_file(const std::string& path);
 
-/// Reads all of a regular file. A pipe or a device in its place is refused at once, without waiting
-/// for its other end. Throws as read_file does.
-std::string read_regular_file(const std::string& path);
+/// Reads all of a regular file, or what it has from a byte on. A pipe or a device in its place is
+/// refused at once, without waiting for its other end. Throws as read_file does.
+std::string read_regular_file(const std::string& path, uint64_t begin = 0);
 
 /// Reads all that is left of an open descriptor. Throws one line that begins with `name`.
 std::string read_to_end(int descriptor, const std::string& name);
@@ -81,8 +81,8 @@ class RegularFile {
   /// Fills `target` with the `count` bytes from `begin` on, on any thread. Throws as the other
   /// does, and when the file was changed since it was opened.
   void read_at(uint64_t begin, void* target, uint64_t count) const;
-  /// Returns all bytes that are left.
-  std::string rest();
+  /// Returns all bytes from `begin` on.
+  std::string from(uint64_t begin);
 
  private:
   Descriptor descriptor_;

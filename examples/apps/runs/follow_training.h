@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report.h"
@@ -36,7 +37,8 @@ void renew(std::vector<Report>& reports, const std::vector<std::string>& runs, M
       reports[n] = make(n);
       reports[n].written = written;
     } else {
-      reports[n].course = part([&] { return read_course(runs[n]); });
+      RunCourse earlier = std::move(reports[n].course.value).value_or(RunCourse());
+      reports[n].course = part([&] { return read_course(runs[n], std::move(earlier)); });
     }
   }
 }

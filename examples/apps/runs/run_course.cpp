@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "core/errors.h"
 #include "core/io/json.h"
@@ -59,17 +60,23 @@ std::optional<Measured> RunCourse::validation_at(double step) const {
   return after == validation.begin() ? std::nullopt : std::optional(*(after - 1));
 }
 
-RunCourse read_course(const std::string& out_dir) {
+RunCourse read_course(const std::string& out_dir, RunCourse earlier) {
   std::string path = RunFolder{folder_of(out_dir)}.metrics();
-  std::string text = shiftgrad::read_regular_file(path);
+  RunCourse course = std::move(earlier);
+  size_t begin = course.last_line.size();
+  std::string text = shiftgrad::read_regular_file(path, course.bytes - begin);
+  if (!text.starts_with(course.last_line)) {
+    // A training that was resumed earlier, or another one, has other lines.
+    course = {};
+    begin = 0;
+    text = shiftgrad::read_regular_file(path);
+  }
   require(!text.empty(), path, ": an empty file");
-  RunCourse course;
-  size_t begin = 0;
-  for (int number = 1; begin < text.size(); ++number) {
-    size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;
-    read_line(text.substr(begin, end - begin), shiftgrad::text(path, ": line ", number), course);
-    begin = end + 1;
+  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    std::string place = shiftgrad::text(path, ": line ", ++course.lines);
+    read_line(text.substr(begin, end - begin), place, course);
+    course.last_line = text.substr(begin, end + 1 - begin);
+    course.bytes += course.last_line.size();
   }
   require(!course.batches.empty() || !course.validation.empty(), path, ": has no finite loss");
   return course;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -22,6 +23,11 @@ struct RunCourse {
   std::vector<Measured> learning_rates, gradient_norms, speeds;
   double seconds = 0;
 
+  /// The lines that it was read from: how many, their bytes, and the last one.
+  int lines = 0;
+  uint64_t bytes = 0;
+  std::string last_line{};
+
   /// Returns the step of the last loss.
   double last_step() const;
   /// Returns the lowest loss of the validation text, the first of these, or none.
@@ -32,8 +38,9 @@ struct RunCourse {
 
 /// Returns the course of the run in a folder. Throws one line that begins with the path of its
 /// metrics when they are missing or broken, or have no loss. An incomplete last line, which is
-/// still being written, is no error.
-RunCourse read_course(const std::string& out_dir);
+/// still being written, is no error. Reads only what was added where the last line of an earlier
+/// course stands where it stood.
+RunCourse read_course(const std::string& out_dir, RunCourse earlier = {});
 
 /// Returns a line of a chart, of at most `most` evenly spread points and the last one.
 Line line_of(const std::string& name, const std::vector<Measured>& points, LineStyle style,
