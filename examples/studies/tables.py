@@ -29,15 +29,26 @@ TABLE = re.compile(r"(<!-- table (\S+) (\S+)(?: (\S+))? -->)\n.*?<!-- end of tab
 RATIOS = re.compile(r"(<!-- ratios (\S+) (\S+) ([^>]+) -->).*?(<!-- end of ratios -->)", re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
 RATIO = "PyTorch / ours"
+COMMITS, COMMIT = re.compile(r'"commit": "([^"]*)"'), re.compile(r"\b[0-9a-f]{7,40}\b")
 SENTENCES = re.compile(r"<!-- numbers of (\S+) -->(.*\n(?:[^|\n].*\n)*)")
 
 
+def git(*words):
+    """What git says of this checkout, or nothing where it refuses."""
+    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
 def measured(command):
-    """The command, the commit of this checkout, the CPU and the date, as far as they are known."""
+    """The command, the commit, the CPU and the date, as far as they are known.
+
+    The commit is main's last one in this checkout, and how many follow: those get other names when they are rebased.
+    """
     found = {"command": command}
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    if commit.returncode == 0:
-        found["commit"] = commit.stdout.strip()
+    commit = git("rev-parse", "--short", git("merge-base", "HEAD", "main") or "HEAD")
+    if commit:
+        more = git("rev-list", "--count", f"{commit}..HEAD")
+        found["commit"] = commit if more == "0" else f"{commit} + {more}"
     cpus = Path("/proc/cpuinfo")
     names = re.findall(r"^model name\s*: (.*)$", cpus.read_text() if cpus.exists() else "", re.MULTILINE)
     if names:
@@ -185,6 +196,17 @@ def claims_page(results):
     return page.page(results)
 
 
+def lost_commits():
+    """The commits of results that are not in the history of this checkout, where all of it is there."""
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        return
+    for file in git("ls-files", "*.json").splitlines():
+        text = (ROOT / file).read_text()
+        for commit in set(COMMIT.findall(" ".join(COMMITS.findall(text)))):
+            if subprocess.run(["git", "-C", ROOT, "merge-base", "--is-ancestor", commit, "HEAD"], capture_output=True).returncode:
+                yield f"{file}: the commit {commit} is not in the history"
+
+
 def pages():
     """Each page that has marks or is made as a whole, with the text that its results give."""
     folders = sorted(path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(("build", ".")))
@@ -222,6 +244,9 @@ def main():
         for line in wrong:
             print(line)
         offences += len(wrong)
+    for line in lost_commits() if check else ():
+        print(line)
+        offences += 1
     return offences > 0
 
 
