@@ -6,7 +6,6 @@
 Each row runs a command for a small and for a large case. Seconds are those of the whole process, of several rounds the
 least; the exponent is that of the growth, 1 where both grow alike. The checkpoints are those of sizes.py in its folder.
 """
-import argparse
 import json
 import math
 import shutil
@@ -15,7 +14,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import sizes  # noqa: E402
-from sizes import tables  # noqa: E402
 
 TINY = "--model transformer --n_layer 1 --n_head 2 --n_embd 32 --block_size 16 --batch_size 2 --eval_iters 1 --overwrite"
 SMALL, MIDDLE, LARGE = "L6 H6 d384 T256 B4", "L12 H12 d768 T256 B4", "L24 H16 d1024 V50257 T1024 B1"
@@ -102,26 +100,11 @@ def row(options, what, cases, command):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("build", type=Path, help="build folder of shiftgrad")
-    parser.add_argument("--folder", type=Path, default=Path("sizes"), help="where sizes.py left its runs")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="", help="rows with this in their name")
-    parser.add_argument("--before", default="", help="words before each command, such as 'chrt -f 40'")
-    parser.add_argument("--results", metavar="FILE", help="keeps the table in a file of JSON, too")
-    options = parser.parse_args()
-    options.before = options.before.split()
+    options = sizes.parser_of(__doc__, "where sizes.py left its runs", "rows").parse_args()
     options.program = options.build / "examples/apps/char_lm/char_lm"
     columns = ["what grows", "small, s", "large, s", {"title": "exponent", "form": "{:.2f}"}, "small, GB", "large, GB",
                {"title": "exponent", "form": "{:.2f}"}]
-    about = tables.measured(f"tests/bench/growth.py build --rounds {options.rounds}")
-    print(tables.table({"columns": columns, "rows": []}))
-    for what, cases, command in ROWS:
-        if options.only in what:
-            one = row(options, what, cases, command)
-            print(tables.table({"columns": columns, "rows": [one]}).splitlines()[-1], flush=True)
-            if options.results:
-                tables.keep_row(options.results, "growth", about, columns, one)
+    sizes.print_rows(options, "growth", columns, (row(options, *each) for each in ROWS if options.only in each[0]))
 
 
 if __name__ == "__main__":

@@ -114,33 +114,41 @@ def row(options, size):
     return [size, round(parameters(size) / 1e6, 1), round(16 * parameters(size) / 1e9, 2), *pairs]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+def parser_of(doc, folder, only):
+    """The flags that growth.py has, too."""
+    parser = argparse.ArgumentParser(description=doc.split("\n", 1)[0])
     parser.add_argument("build", type=Path, help="build folder of shiftgrad")
-    parser.add_argument("--folder", type=Path, default=Path("sizes"), help="where texts and runs are")
+    parser.add_argument("--folder", type=Path, default=Path("sizes"), help=folder)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="", help="sizes with this in their name")
-    parser.add_argument("--before", default="", help="words before each command, such as 'chrt -f 40'")
+    parser.add_argument("--only", default="", help=f"{only} with this in their name")
+    parser.add_argument("--before", type=str.split, default=[], help="words before each command, such as 'chrt -f 40'")
     parser.add_argument("--results", metavar="FILE", help="keeps the table in a file of JSON, too")
+    return parser
+
+
+def print_rows(options, name, columns, rows):
+    """Prints each row of a table when it is made, and keeps it."""
+    about = tables.measured(f"tests/bench/{name}.py build --rounds {options.rounds}")
+    print(tables.table({"columns": columns, "rows": []}))
+    for one in rows:
+        print(tables.table({"columns": columns, "rows": [one]}).splitlines()[-1], flush=True)
+        if options.results:
+            tables.keep_row(options.results, name, about, columns, one)
+
+
+def main():
+    parser = parser_of(__doc__, "where texts and runs are", "sizes")
     parser.add_argument("--pytorch", choices=SIZES, help=argparse.SUPPRESS)
     parser.add_argument("--resume", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.pytorch:
         return pytorch(options.folder, options.pytorch, options.resume)
-    options.before = options.before.split()
     options.folder.mkdir(parents=True, exist_ok=True)
     columns = ["model", {"title": "parameters, millions", "form": "{:.1f}"}, {"title": "least, GB", "form": "{:.2f}"}]
     for number in NUMBERS:
         unit = "GB" if number == "peak" else "s"
         columns += [{"title": title, "form": "{:.2f}"} for title in (f"{number}, {unit}", "PyTorch")]
-    about = tables.measured(f"tests/bench/sizes.py build --rounds {options.rounds}")
-    print(tables.table({"columns": columns, "rows": []}))
-    for size in SIZES:
-        if options.only in size:
-            one = row(options, size)
-            print(tables.table({"columns": columns, "rows": [one]}).splitlines()[-1], flush=True)
-            if options.results:
-                tables.keep_row(options.results, "sizes", about, columns, one)
+    print_rows(options, "sizes", columns, (row(options, size) for size in SIZES if options.only in size))
 
 
 if __name__ == "__main__":
