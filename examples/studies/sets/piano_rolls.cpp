@@ -50,11 +50,14 @@ struct Flags {
         add_flag(program, "data", data, "FOLDER", "folder that sets.py wrote for a set of songs"));
     set_required(add_flag(program, "out_dir", out_dir, "FOLDER",
                           "folder of the checkpoints; a training in it goes on"));
-    add_flag(program, "model", model, "r_transformer|transformer|local_rnn|transformer_xl|aft",
-             "model to train");
-    add_flag(program, "recipe", recipe, "authors|adamw",
-             "the authors' SGD, whose rate falls to a tenth where validation stops getting better, "
-             "or AdamW with a cosine");
+    add_flag(program, model,
+             {.name = "model", .help = "model to train", .choices = shiftgrad::choices<Arm>()});
+    add_flag(
+        program, recipe,
+        {.name = "recipe",
+         .help = "the authors' SGD, whose rate falls to a tenth where validation stops getting "
+                 "better, or AdamW with a cosine",
+         .choices = shiftgrad::choices<Recipe>()});
     add_flag(program, "learning_rate", learning_rate, "RATE",
              "highest learning rate; authors have 5e-5 on a song's sum", range::zero_or_more);
     add_flag(program, "dropout", dropout, "SHARE", "dropout in the blocks", Range{0, 1});
