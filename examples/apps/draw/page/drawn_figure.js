@@ -93,7 +93,7 @@ export class DrawnFigure extends HTMLElement {
   #width = 0;
   #view = whole;   // how a chart shows
   #dragged = null; // where a part of it begins that is chosen with the cursor
-  #resized = new ResizeObserver(() => { if (this.#map && this.clientWidth !== this.#width) this.show(this.#map); });
+  #resized = new ResizeObserver(() => this.#resize());
   describe = null;
 
   disconnectedCallback() { this.#resized.disconnect(); }
@@ -138,6 +138,12 @@ export class DrawnFigure extends HTMLElement {
     } finally {
       this.#asking = false;
     }
+  }
+
+  /// Draws a map anew for another width. What waits will be drawn for it, and what is hidden has none.
+  #resize() {
+    const { clientWidth: width } = this;
+    if (this.#map && !this.#wanted && width && width !== this.#width) this.show(this.#map);
   }
 
   /// Marks a cell, or none, as another map does.

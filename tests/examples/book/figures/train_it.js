@@ -79,7 +79,7 @@ async function check_heads(page, figure, offend) {
   if ((await names_of(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
 }
 
-/// Without a character that the model knows there is a sentence in place of the maps, which then come back.
+/// Without a character that the model knows there is a sentence in place of the maps. A capital that it lacks is small.
 async function check_characters(page, figure, offend) {
   const input = figure.locator('[name=looked_at]'), before = await input.inputValue(), said = figure.locator('.no-attention');
   const type = async (text) => {
@@ -91,7 +91,7 @@ async function check_characters(page, figure, offend) {
     if (!await until(page, async () => sentence.test(await said.textContent()) && await said.isVisible())) offend(`of "${text}" it says ${await said.textContent()}`);
     if (await figure.locator('.weights').isVisible()) offend(`beside "${text}" the map of before stays`);
   }
-  for (const [text, names] of [[before, before.replaceAll(' ', '␣')]]) {
+  for (const [text, names] of [['CAT', 'caT'], [before, before.replaceAll(' ', '␣')]]) {
     await type(text);
     const named = async () => (await figure.locator('.weights .names').first().locator('text').allTextContents()).join('');
     if (!await until(page, async () => await named() === names && await figure.locator('.weights').isVisible())) offend(`"${text}" is read as "${await named()}"`);
