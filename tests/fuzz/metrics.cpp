@@ -21,6 +21,7 @@ namespace {
 constexpr const char* course =
     R"({"step":1,"loss":1.5,"learning_rate":0.001,"gradient_norm":2,"tokens_per_second":9,"seconds":1}
 {"step":1,"train_loss":1.25,"validation_loss":1.375}
+{"step":1,"exact_match":0.5,"edit_rate":0.25,"samples":[["a","b","b"]],"attended":{"title":"t","row_title":"head","rows":["0.0"],"tokens":["a","b"],"thousandths":[400,600]}}
 {"step":2,"loss":1.25,"learning_rate":0.001,"gradient_norm":1,"tokens_per_second":8,"seconds":1}
 {"step":2,"train_loss":1.125,"validation_loss":1.25}
 )";

@@ -11,7 +11,7 @@ goes_on() {
   cp -r "$data/runs/$2" "$2"
   "$1" train --resume --out_dir "$2" --data "$4" --max_iters 30 > output 2> errors ||
     fail "status $? of $2: $(cat errors)"
-  tail -n 1 "$2/metrics.jsonl" | sed 's/.*"validation_loss":\([0-9.]*\).*/\1/' > loss
+  sed -n 's/.*"validation_loss":\([0-9.]*\).*/\1/p' "$2/metrics.jsonl" | tail -n 1 > loss
   awk -v expected="$3" '{ difference = $1 - expected } END { exit !(NR == 1 && difference^2 < 1e-8) }' loss ||
     fail "$2 ends at $(cat loss), expected $3"
 }

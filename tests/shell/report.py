@@ -45,7 +45,7 @@ def report(runs, found, out="report.html"):
 
 
 def reports_a_run():
-    report("xl --tokens 20", f"runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl {PARTS} differ={FLAGS}")
+    report("xl --tokens 20", f"runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl evaluations=xl/metrics.jsonl {PARTS} differ={FLAGS}")
     first = read("report.html")
     # The same runs make the same report, and it takes the place of an old one.
     char_lm.runs("report xl --tokens 20")

@@ -52,7 +52,7 @@ ended() {
 # near A B: the runs have the same losses and norms at the same steps, up to rounding.
 near() {
   for run in "$1" "$2"; do
-    sed 's/"tokens_per_second[^}]*//; s/[^0-9.e+-]/ /g' "$run/out/metrics.jsonl" > "$run/numbers"
+    sed '/"samples"/d; s/"tokens_per_second[^}]*//; s/[^0-9.e+-]/ /g' "$run/out/metrics.jsonl" > "$run/numbers"
   done
   paste -d' ' "$1/numbers" "$2/numbers" > both
   awk '{ for (n = 1; n <= NF / 2; n++) {
@@ -98,7 +98,7 @@ while read -r name program flags; do
   train 4 "${name}_more" --resume --max_iters 50
   train 0 "${name}_fewer" --resume --max_iters 50
   # The end of the first part was evaluated too.
-  sed -i '/"step":20,"train_loss"/d' "${name}"_*/out/metrics.jsonl
+  sed -i '/"step":20,"\(train_loss\|samples\)"/d' "${name}"_*/out/metrics.jsonl
   same "${name}_2" "${name}_parts"
   near "${name}_1" "${name}_more"
   near "${name}_1" "${name}_fewer"

@@ -1,6 +1,8 @@
 #include "attention_maps.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/tape.h"
 #include "examples/apps/draw/finite.h"
@@ -74,6 +76,40 @@ std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
     for (const AttentionMap& map : maps)
       for (double weight : map.weights) apps::finite(weight, "an attention weight");
   return layers;
+}
+
+std::optional<apps::TokenWeights> last_row_of_heads(const shiftgrad::LanguageModel& model,
+                                                    const shiftgrad::KeptText& text,
+                                                    const shiftgrad::Vocabulary& vocabulary) {
+  constexpr int64_t most = 32;
+  constexpr size_t most_rows = 16;
+  int64_t T = std::min({most, text.size(), model.limits().keys});
+  std::vector<int32_t> read = text.part(0, T).tokens();
+  std::vector<Maps> layers = attention_maps(model, read);
+  if (layers.empty()) return std::nullopt;
+  apps::TokenWeights last{
+      .title = {}, .row_title = "layer", .rows = {}, .tokens = {}, .values = {}};
+  for (int32_t token : read) last.tokens.push_back(vocabulary.decode(token));
+  last.title = shiftgrad::text("what “", last.tokens.back(), "” attends to");
+  size_t heads_of_layer = layers.front().size();
+  bool by_head = heads_of_layer > 1 && layers.size() * heads_of_layer <= most_rows;
+  if (by_head) last.row_title = "head";
+  for (size_t layer = 0; layer < layers.size(); ++layer) {
+    const Maps& heads = layers[layer];
+    std::vector<double> mean(static_cast<size_t>(T));
+    for (size_t head = 0; head < heads.size(); ++head) {
+      std::span row = std::span(heads[head].weights).last(static_cast<size_t>(T));
+      for (size_t key = 0; key < row.size(); ++key)
+        mean[key] += row[key] / static_cast<double>(heads.size());
+      if (!by_head) continue;
+      last.rows.push_back(shiftgrad::text(layer, ".", head));
+      last.values.insert(last.values.end(), row.begin(), row.end());
+    }
+    if (by_head) continue;
+    last.rows.push_back(shiftgrad::text(layer));
+    last.values.insert(last.values.end(), mean.begin(), mean.end());
+  }
+  return last;
 }
 
 void hide_later_keys(std::vector<Maps>& layers, int64_t characters) {

@@ -52,7 +52,7 @@ struct Prompt {
 
 Prompt read_prompt(const GenerateFlags& flags, const SavedRun& run) {
   const std::string& file = flags.prompt_file;
-  if (file.empty()) return {flags.prompt.value_or(usual_prompt(run)), "--prompt"};
+  if (file.empty()) return {flags.prompt.value_or(usual_prompt(run.vocabulary)), "--prompt"};
   if (file != "-") return {read_text(file), file};
   std::string text = shiftgrad::read_to_end(STDIN_FILENO, "standard input");
   drop_byte_order_mark(text);

@@ -76,7 +76,7 @@ ReportedRun read_run(const std::string& name, const std::string& run, const Repo
   if (file->is_of(shiftgrad::own_model_format)) return own_run(name, run, file);
   auto saved = std::make_shared<SavedRun>(load_checkpoint(path));
   auto model = std::make_shared<shiftgrad::LanguageModel>(usable_model(*saved));
-  std::string prompt = flags.prompt.value_or(usual_prompt(*saved));
+  std::string prompt = flags.prompt.value_or(usual_prompt(saved->vocabulary));
   check(*model, saved->vocabulary.encode(prompt, "--prompt"),
         generation_options(*saved, flags.options));
   apps::read_course(run);
@@ -228,11 +228,12 @@ int64_t maps_of(const std::vector<ReportedRun>& runs) {
 void write(const std::vector<FullReport>& reports, const ReportFlags& flags, Moment moment) {
   std::vector<apps::RunInReport> all(reports.begin(), reports.end());
   const char* unit = "nats per character";
-  apps::write_report(flags.out, "char_lm", run_names(flags.runs),
-                     {summary_section(all, unit), training_section(all, unit),
-                      sample_section(reports), attention_section(all), distance_section(reports),
-                      context_section(reports), flags_section(all), parameters_section(all)},
-                     moment);
+  apps::write_report(
+      flags.out, "char_lm", run_names(flags.runs),
+      {summary_section(all, unit), training_section(all, unit), sample_section(reports),
+       observed_section(all), attention_section(all), distance_section(reports),
+       context_section(reports), flags_section(all), parameters_section(all)},
+      moment);
 }
 
 Command::Work prepare(const ReportFlags& flags) {

@@ -13,26 +13,14 @@ namespace char_lm {
 using namespace apps;
 using shiftgrad::text;
 
-namespace {
-
-/// A prompt whose ends of lines can be seen, since one may be nothing else.
-std::string visible_prompt(const std::string& prompt) {
-  std::string visible;
-  for (char letter : prompt) visible += letter == '\n' ? "↵\n" : std::string(1, letter);
-  return visible;
-}
-
-}  // namespace
-
 Section sample_section(const std::vector<FullReport>& runs) {
   auto able = having(runs, &FullReport::sample);
   std::string html;
   std::vector<std::string> samples;
   for (const auto& [run, sample] : able)
-    samples.push_back(text("<h3>", xml(run->name), "</h3><pre class=\"sample\" tabindex=\"0\"",
-                           apps::attribute("aria-label", "sample of " + run->name), "><b>",
-                           xml_lines(visible_prompt(sample->prompt)), "</b>",
-                           xml_lines(sample->text), "</pre>"));
+    samples.push_back(
+        text("<h3>", xml(run->name), "</h3>",
+             prompted_text(sample->prompt, sample->text, "sample of " + run->name)));
   if (!able.empty())
     html = figure({}, beside(samples),
                   text("What each model writes after the prompt, which is marked (",

@@ -32,17 +32,23 @@ shiftgrad::LanguageModel usable_model(const SavedRun& run) {
   return model;
 }
 
-std::string usual_prompt(const SavedRun& run) {
-  bool knows_newline = std::ranges::binary_search(run.vocabulary.codes(), '\n');
-  return knows_newline ? "\n" : run.vocabulary.decode(0);
+std::string usual_prompt(const Vocabulary& vocabulary) {
+  bool knows_newline = std::ranges::binary_search(vocabulary.codes(), '\n');
+  return knows_newline ? "\n" : vocabulary.decode(0);
+}
+
+shiftgrad::GenerateOptions generation_options(const TrainFlags& flags,
+                                              const shiftgrad::LanguageModelConfig& model,
+                                              shiftgrad::GenerateOptions options) {
+  options.mem_len = flags.generation_mem_len();
+  if (model.position == shiftgrad::TokenPosition::sinusoid)
+    options.positions = flags.trained_positions();
+  return options;
 }
 
 shiftgrad::GenerateOptions generation_options(const SavedRun& run,
                                               shiftgrad::GenerateOptions options) {
-  options.mem_len = run.flags.generation_mem_len();
-  if (run.checkpoint.model.position == shiftgrad::TokenPosition::sinusoid)
-    options.positions = run.flags.trained_positions();
-  return options;
+  return generation_options(run.flags, run.checkpoint.model, std::move(options));
 }
 
 }  // namespace char_lm

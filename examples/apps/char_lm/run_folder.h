@@ -39,12 +39,15 @@ shiftgrad::LanguageModel usable_model(const SavedRun& run);
 
 /// Returns the prompt when none is given: a newline, or for a model that does not know it, the
 /// first of its characters.
-std::string usual_prompt(const SavedRun& run);
+std::string usual_prompt(const Vocabulary& vocabulary);
 /// What --help says of it.
 constexpr const char* prompt_default =
     " (default: a newline, or the first character of a model that knows none)";
 
-/// Returns the options with the memory and the positions of the run's training.
+/// Returns the options with the memory and the positions of a training, or of a run's.
+shiftgrad::GenerateOptions generation_options(const TrainFlags& flags,
+                                              const shiftgrad::LanguageModelConfig& model,
+                                              shiftgrad::GenerateOptions options);
 shiftgrad::GenerateOptions generation_options(const SavedRun& run,
                                               shiftgrad::GenerateOptions options);
 

@@ -138,7 +138,19 @@ TrainingRun::Setup Training::setup() {
                           " to validate on, ", corpus_->vocabulary.size(), " distinct"),
       .notes = notes(),
       .scores = scores,
+      .observe = [this] { return observed(); },
       .write = [this](const std::string& path, const RunState& state) { write(path, state); }};
+}
+
+apps::Observation Training::observed() const {
+  constexpr int64_t characters = 120;
+  const Vocabulary& known = corpus_->vocabulary;
+  std::string prompt = usual_prompt(known);
+  shiftgrad::GenerateOptions options{.length = characters, .sampling = {.temperature = 0.8}};
+  std::vector<int32_t> written =
+      generate(model_, known.encode(prompt), generation_options(flags_, model_.config, options));
+  return {.samples = {{prompt, known.decode(written)}},
+          .attended = last_row_of_heads(model_, corpus_->validation, known)};
 }
 
 void Training::resume(const SavedRun& saved) { run_.resume(saved.checkpoint.state, saved.source); }

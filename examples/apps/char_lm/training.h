@@ -37,6 +37,8 @@ class Training {
   apps::TrainingRun::Setup setup();
   /// Returns lines about what a reader may not expect.
   std::vector<std::string> notes() const;
+  /// Returns what the model writes now, and what it attends to.
+  apps::Observation observed() const;
   void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;

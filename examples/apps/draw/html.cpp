@@ -36,6 +36,14 @@ std::string facts(const std::vector<Fact>& all) {
   return text("<dl class=\"facts\">\n", entries, "</dl>\n");
 }
 
+std::string prompted_text(const std::string& prompt, const std::string& written,
+                          const std::string& label) {
+  std::string visible;
+  for (char letter : prompt) visible += letter == '\n' ? "↵\n" : std::string(1, letter);
+  return text("<pre class=\"sample\" tabindex=\"0\"", attribute("aria-label", label), "><b>",
+              xml_lines(visible), "</b>", xml_lines(written), "</pre>");
+}
+
 std::string folded(const std::string& title, const std::string& content) {
   return text("<details><summary>", xml(title), "</summary>\n", content, "</details>\n");
 }
@@ -51,19 +59,35 @@ std::string alternative(const std::vector<std::pair<std::string, size_t>>& when,
   return text("<div", attributes, hidden ? " hidden>" : ">", content, "</div>\n");
 }
 
+namespace {
+
+std::string control(const Choice& choice) {
+  if (choice.on_slider) {
+    std::string options;
+    for (const std::string& option : choice.options)
+      options += (options.empty() ? "" : "|") + option;
+    return text("<input type=\"range\" name=\"", choice.name, "\" min=\"0\" max=\"",
+                choice.options.size() - 1, "\" value=\"0\"", attribute("data-options", options),
+                "><output>", xml(choice.options.front()), "</output>");
+  }
+  std::string options;
+  for (size_t n = 0; n < choice.options.size(); ++n)
+    options += text("<option value=\"", n, "\">", xml(choice.options[n]), "</option>");
+  return text("<select name=\"", choice.name, "\">", options, "</select>");
+}
+
+}  // namespace
+
 std::string figure(const std::vector<Choice>& choices, const std::string& shown,
                    const std::string& sentence) {
   std::string controls;
   for (const Choice& choice : choices) {
     if (choice.options.size() < 2) continue;
-    controls += text("<label>", xml(choice.label), " <select name=\"", choice.name, "\">");
-    for (size_t n = 0; n < choice.options.size(); ++n)
-      controls += text("<option value=\"", n, "\">", xml(choice.options[n]), "</option>");
-    controls += "</select></label>\n";
+    controls += text("<label>", xml(choice.label), ' ', control(choice), "</label>\n");
   }
   if (!controls.empty()) controls = text("<div class=\"controls\">\n", controls, "</div>\n");
-  return text("<figure", attribute("aria-label", sentence), "><figure-choice>\n", controls, shown, "</figure-choice><figcaption>",
-              xml(sentence), "</figcaption></figure>\n");
+  return text("<figure", attribute("aria-label", sentence), "><figure-choice>\n", controls, shown,
+              "</figure-choice><figcaption>", xml(sentence), "</figcaption></figure>\n");
 }
 
 std::string beside(const std::vector<std::string>& parts) {

@@ -24,13 +24,19 @@ struct Fact {
 };
 std::string facts(const std::vector<Fact>& all);
 
+/// A text that a model wrote behind a prompt, which is marked; its ends of lines can be seen, since
+/// one may be nothing else.
+std::string prompted_text(const std::string& prompt, const std::string& written,
+                          const std::string& label);
+
 /// A part that opens when one asks for it.
 std::string folded(const std::string& title, const std::string& content);
 
-/// A choice of what a figure shows.
+/// A choice of what a figure shows, in a list or on a slider.
 struct Choice {
   std::string name, label;
   std::vector<std::string> options;
+  bool on_slider = false;
 };
 
 /// A part of a figure that shows while these choices, by name, are at these options. The first

@@ -61,6 +61,8 @@ void Metrics::write(const shiftgrad::EvaluationReport& report) {
              {"validation_loss", report.validation.nats}});
 }
 
+void Metrics::write(const Observation& observed) { write(json_of(observed)); }
+
 void Metrics::write(const Json& line) {
   std::string text = line.dump() + '\n';
   shiftgrad::in_name_of(

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/io/read_file.h"
+#include "observation.h"
 #include "optim/trainer.h"
 
 namespace apps {
@@ -11,7 +12,7 @@ namespace apps {
 /// The course of a run as JSON lines. A line has some of `step`, `loss`, `learning_rate`,
 /// `gradient_norm`, `tokens_per_second`, `seconds` (of all steps since the line before),
 /// `waiting` (the share of the step spent waiting for other processes), `train_loss` and
-/// `validation_loss`. Losses are in nats.
+/// `validation_loss`. Losses are in nats. A line of its own has what was observed (observation.h).
 class Metrics {
  public:
   /// Opens the file to continue after `step`. Lines about later steps and incomplete lines are
@@ -19,9 +20,10 @@ class Metrics {
   /// cannot be written, or cannot be read to its end; it then stays as it is.
   Metrics(const std::string& path, int64_t step);
 
-  /// Writes a line. Both functions throw when it cannot be written.
+  /// Writes a line. These functions throw when it cannot be written.
   void write(const shiftgrad::StepReport& report, double tokens_per_second, double seconds);
   void write(const shiftgrad::EvaluationReport& report);
+  void write(const Observation& observed);
 
  private:
   void write(const nlohmann::ordered_json& line);

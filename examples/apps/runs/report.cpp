@@ -38,6 +38,7 @@ std::string page_of(const std::string& program, const std::string& names,
                     const std::vector<Section>& sections, Moment moment) {
   std::string links, content;
   for (const Section& section : sections) {
+    if (section.html.empty()) continue;
     std::string id = id_of(section);
     links += text("<li><a href=\"#", id, "\">", section.title, "</a></li>\n");
     content += text("<section aria-labelledby=\"", id, "\"><h2 id=\"", id, "\">", section.title,

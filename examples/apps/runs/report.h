@@ -91,6 +91,8 @@ std::string reasons(const std::vector<Run>& runs, Part<Value> Run::*part) {
 /// The sections that all reports have. `unit` is that of losses, such as "nats per character".
 Section summary_section(const std::vector<RunInReport>& runs, const std::string& unit);
 Section training_section(const std::vector<RunInReport>& runs, const std::string& unit);
+/// What was observed at evaluations, on a slider over their steps. Empty if nothing was.
+Section observed_section(const std::vector<RunInReport>& runs);
 Section attention_section(const std::vector<RunInReport>& runs);
 Section flags_section(const std::vector<RunInReport>& runs);
 Section parameters_section(const std::vector<RunInReport>& runs);
@@ -105,7 +107,8 @@ constexpr int seconds_between_pages = 3;
 /// reader stops the program; or when the trainings have ended, if there were any.
 enum class Moment { training, stopped, ended };
 
-/// Writes the report of a program to a file, whole, in the place of an older one. While a training
+/// Writes the report of a program to a file, whole, in the place of an older one, without the
+/// sections that are empty. While a training
 /// goes on, a browser reads the page anew at intervals. Throws when the page would have 3 MB or
 /// more.
 void write_report(const std::string& file, const std::string& program,

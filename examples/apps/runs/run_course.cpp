@@ -27,7 +27,7 @@ void take(const nlohmann::json& line, const char* name, const std::string& place
 }
 
 void read_line(const std::string& text, const std::string& place, RunCourse& course) {
-  nlohmann::json line = shiftgrad::parse_json(place.c_str(), text, 2);
+  nlohmann::json line = shiftgrad::parse_json(place.c_str(), text, 3);
   require(line.is_object() && line.contains("step") && line["step"].is_number(), place,
           ": expected an object with a step");
   if (line.contains("seconds") && line["seconds"].is_number())
@@ -37,8 +37,12 @@ void read_line(const std::string& text, const std::string& place, RunCourse& cou
                               {"validation_loss", &RunCourse::validation},
                               {"learning_rate", &RunCourse::learning_rates},
                               {"gradient_norm", &RunCourse::gradient_norms},
-                              {"tokens_per_second", &RunCourse::speeds}})
+                              {"tokens_per_second", &RunCourse::speeds},
+                              {"exact_match", &RunCourse::exact_matches},
+                              {"edit_rate", &RunCourse::edit_rates}})
     take(line, name, place, course.seconds, course.*points);
+  if (line.contains("samples") || line.contains("attended"))
+    course.observations.push_back(observation_of(line, place));
 }
 
 }  // namespace

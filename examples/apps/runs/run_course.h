@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "examples/apps/draw/chart.h"
+#include "observation.h"
 
 namespace apps {
 
@@ -21,6 +22,9 @@ struct Measured {
 struct RunCourse {
   std::vector<Measured> batches, training, validation;
   std::vector<Measured> learning_rates, gradient_norms, speeds;
+  /// Shares of exact translations and of edits, and what else was observed after evaluations.
+  std::vector<Measured> exact_matches, edit_rates;
+  std::vector<Observation> observations;
   double seconds = 0;
 
   /// The lines that it was read from: how many, their bytes, and the last one.

@@ -123,6 +123,7 @@ void TrainingRun::on_step(const StepReport& report) {
 void TrainingRun::on_evaluation(const EvaluationReport& report) {
   if (!is_first()) return;
   metrics_->write(report);
+  observe();
   evaluation_ = report;
   // The best checkpoint is written before the last. A run that ends in between comes here again
   // when it is resumed.
@@ -132,6 +133,19 @@ void TrainingRun::on_evaluation(const EvaluationReport& report) {
   }
   progress_.print(
       text("step ", report.step, "  ", setup_.scores(report), report.best ? "  best" : ""));
+}
+
+/// What cannot be observed, as of weights that are not finite, ends no training.
+void TrainingRun::observe() {
+  if (!setup_.observe) return;
+  Observation observed;
+  try {
+    observed = setup_.observe();
+  } catch (const shiftgrad::Error&) {
+    return;
+  }
+  observed.step = static_cast<double>(step());
+  metrics_->write(observed);
 }
 
 void TrainingRun::save() {

@@ -30,6 +30,9 @@ class TrainingRun {
     std::vector<std::string> notes{};
     /// Returns the text to print about an evaluation.
     std::function<std::string(const shiftgrad::EvaluationReport&)> scores;
+    /// Returns what to note of the model as it is now, without its step; may be empty. It draws from
+    /// no random stream of the training.
+    std::function<Observation()> observe{};
     /// Writes a checkpoint of the model as it is now. The best checkpoint has no state of the
     /// trainer.
     std::function<void(const std::string& path, const shiftgrad::RunState& state)> write;
@@ -67,6 +70,7 @@ class TrainingRun {
   void announce();
   void on_step(const shiftgrad::StepReport& report);
   void on_evaluation(const shiftgrad::EvaluationReport& report);
+  void observe();
   void save();
   /// Prints why the training ended before its last step, if it did.
   void explain_end();

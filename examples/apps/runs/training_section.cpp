@@ -36,6 +36,8 @@ constexpr Quantity beside_loss[] = {
     {"Learning rate", "", &RunCourse::learning_rates, false},
     {"Norm of the gradient", "", &RunCourse::gradient_norms, true},
     {"Speed", "tokens/s", &RunCourse::speeds, true},
+    {"Exact translations", "share", &RunCourse::exact_matches, false},
+    {"Edits", "share of the symbols", &RunCourse::edit_rates, false},
 };
 
 /// The charts of the runs, over steps and over times.

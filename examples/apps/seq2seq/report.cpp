@@ -110,7 +110,7 @@ void write(const std::vector<FullReport>& reports, const ReportFlags& flags, Mom
   apps::write_report(
       flags.out, "seq2seq", apps::run_names(flags.runs),
       {summary_section(all, unit), training_section(all, unit), translation_section(reports),
-       attention_section(all), flags_section(all), parameters_section(all)},
+       observed_section(all), attention_section(all), flags_section(all), parameters_section(all)},
       moment);
 }
 

@@ -5,6 +5,7 @@
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/runs/machine.h"
 #include "nn/state_dict.h"
+#include "observed.h"
 
 namespace seq2seq {
 
@@ -60,6 +61,7 @@ Training::Training(const TrainFlags& flags, Data data, const SavedRun* saved,
     : flags_(flags),
       threads_(apps::limit_threads(flags.threads)),
       data_(std::move(data)),
+      watched_(first_sources(data_, 64)),
       model_(begun_model(flags, saved, data_, peers.size())),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
@@ -77,6 +79,7 @@ apps::TrainingRun::Setup Training::setup() {
                    " to validate on, ", data_.source_symbols.known().size(), " and ",
                    data_.target_symbols.known().size(), " symbols"),
           .scores = scores,
+          .observe = [this] { return observed(model_, watched_, data_); },
           .write = [this](const std::string& path, const shiftgrad::RunState& state) {
             write(path, state);
           }};

@@ -6,6 +6,7 @@
 #include "core/machine/parallel.h"
 #include "data.h"
 #include "examples/apps/runs/training_run.h"
+#include "examples.h"
 #include "optim/pair_trainer.h"
 #include "run.h"
 
@@ -37,6 +38,7 @@ class Training {
   TrainFlags flags_;
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;
   Data data_;
+  std::vector<Example> watched_;
   shiftgrad::EncoderDecoder model_;
   shiftgrad::PairTrainer trainer_;
   apps::TrainingRun run_;

@@ -1,5 +1,5 @@
-// <figure-choice>: a figure of a report, of which its selects choose the parts that show: those whose data-NAME is
-// the value of each select of that NAME. A small map chooses its layer and its head. Maps of the same text read the
+// <figure-choice>: a figure of a report, of which its selects and sliders choose the parts that show: those whose
+// data-NAME is the value of each control of that NAME; a slider says its option. A small map chooses its layer and its head. Maps of the same text read the
 // same cell, and its query and its key are marked in the text below. Charts show the same part of their x axis, on the
 // axes that the selects time, log_x, log_y and smoothing choose, and have one cursor. A button saves their numbers.
 
@@ -19,7 +19,7 @@ function csv_of(charts) {
 
 customElements.define('figure-choice', class extends HTMLElement {
   connectedCallback() {
-    this.addEventListener('change', () => this.#show());
+    for (const name of ['change', 'input']) this.addEventListener(name, () => this.#show());
     this.addEventListener('choose', ({ detail }) => this.#choose(detail));
     this.addEventListener('cell', (event) => this.#mark(event.target, event.detail));
     this.addEventListener('zoom', ({ detail }) => this.#view(detail));
@@ -53,8 +53,10 @@ customElements.define('figure-choice', class extends HTMLElement {
   }
 
   #show() {
-    const chosen = [...this.querySelectorAll('select')].map(({ name, value }) => [name, value]);
-    for (const part of this.querySelectorAll('div[data-example], div[data-kind], div[data-layer]'))
+    const chosen = [...this.querySelectorAll('select, input[type=range]')].map(({ name, value }) => [name, value]);
+    for (const { value, dataset, nextElementSibling: said } of this.querySelectorAll('input[type=range]'))
+      said.textContent = dataset.options.split('|')[value];
+    for (const part of this.querySelectorAll('div[data-at], div[data-example], div[data-kind], div[data-layer]'))
       part.hidden = chosen.some(([name, value]) => part.dataset[name] !== undefined && part.dataset[name] !== value);
     const values = Object.fromEntries(chosen), { time = '0', log_x = '0', log_y = '0', smoothing = '0' } = values;
     for (const maps of this.querySelectorAll('map-choice')) maps.mark(values);
@@ -73,7 +75,7 @@ customElements.define('figure-choice', class extends HTMLElement {
     for (const map of this.querySelectorAll('drawn-figure')) {
       if (map.names !== read.names) continue;
       if (map !== read) map.mark(cell?.row, cell?.column);
-      for (const line of map.closest('.attention').querySelectorAll('.tokens'))
+      for (const line of map.closest('.attention')?.querySelectorAll('.tokens') ?? [])
         [...line.children].forEach((token, at) => token.classList.toggle('marked', at === cell?.[line.dataset.axis]));
     }
   }

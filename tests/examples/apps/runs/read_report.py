@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Reads a report as a browser does, and checks what is drawn in it.
 
-    read_report.py REPORT.html [runs=NAME,…] [nothing=COUNT] [attention=COUNT] [metrics=FILE] [differ=FLAG,…]
-        [shortest=STEP:RUN] [scored=FILE] [follows] [training] [sample] [distances] [context]
+    read_report.py REPORT.html [runs=NAME,…] [nothing=COUNT] [attention=COUNT] [metrics=FILE] [evaluations=FILE]
+        [differ=FLAG,…] [shortest=STEP:RUN] [scored=FILE] [follows] [training] [sample] [distances] [context]
 
 A report asks for nothing else: no address stands in it but data. `nothing` counts the parts that say why they
 cannot be shown, `attention` the texts of the first run; `metrics` has the losses that its curves must have, if
-there are at most 1,000, and its summary the time, the median speed and the best step of these; `differ` are the
+there are at most 1,000, and its summary the time, the median speed and the best step of these; `evaluations` has
+what was observed after evaluations, which all of its steps show; `differ` are the
 flags that differ from their defaults, or between the runs; `shortest` is the step where the shortest of runs of
 unequal length ends, and the best run at that step; `scored` has what `char_lm context --json` found, with which the
 context's chart has to agree; `follows` says that the page is read anew while a training goes on, which no page does
@@ -53,11 +54,15 @@ class Page(HTMLParser):
                 if name == tag and all(attributes.get(key) == value for key, value in wanted.items())]
 
 
-def section(text, title):
+def html_of(text, title):
     found = re.search(f'<section aria-labelledby="{title}">(.*?)</section>', text, re.S)
     assert found, f"no section {title}"
+    return found.group(1)
+
+
+def section(text, title):
     page = Page()
-    page.feed(found.group(1))
+    page.feed(html_of(text, title))
     return page
 
 
@@ -98,6 +103,8 @@ def main():
         elif name == "metrics":
             check_losses(section(text, "training"), value)
             check_summary(section(text, "summary"), value)
+        elif name == "evaluations":
+            check_evaluations(text, value)
         elif name == "differ":
             flags = [flag for _, flag in section(text.split("<details>")[0] + "</section>", "flags").all("th", scope="row")]
             assert flags == value.split(","), flags
@@ -149,6 +156,22 @@ def check_losses(page, metrics):
     evaluations = len([line for line in lines if line.get("validation_loss") is not None])
     assert len(page.all("circle")) == 2 * evaluations, f"not a point for each of {evaluations} evaluations of two texts"
     assert {chart["data-time"] for chart, _ in page.all("svg") if "data-time" in chart} == {"seconds"}
+
+
+def check_evaluations(text, metrics):
+    """Each step of the slider shows what its line of the metrics has."""
+    page = section(text, "evaluations")
+    observed = [line for line in lines_of(metrics) if "samples" in line]
+    slider, = (attributes for attributes, _ in page.all("input", type="range"))
+    assert slider["data-options"] == "|".join(str(line["step"]) for line in observed), slider
+    parts = [words for attributes, words in page.all("div") if "data-at" in attributes]
+    assert len(parts) == len(observed) > 1, (parts, observed)
+    for part, line in zip(parts, observed):
+        assert f', step {line["step"]}' in part, part
+        for sample in line["samples"]:
+            assert all(piece in part for piece in sample[1].split("\n")), (part, sample)
+    maps = [json.loads(words)["values"] for _, words in page.all("metadata")]
+    assert maps == [line["attended"]["thousandths"] for line in observed], maps
 
 
 def check_context(page, scored, run):
@@ -211,13 +234,14 @@ def check_attention(text, count):
     page = section(text, "attention")
     examples = {attributes["data-example"] for attributes, _ in page.all("div") if "data-example" in attributes}
     assert len(examples) == count, examples
-    found = re.findall(r"<metadata>(.*?)</metadata>(.*?)</svg>", text, re.S)
+    html = html_of(text, "attention")
+    found = re.findall(r"<metadata>(.*?)</metadata>(.*?)</svg>", html, re.S)
     drawings = [(metadata, drawing) for metadata, drawing in found if '"columns"' in metadata]
     assert drawings, "no map"
     hides = 'id="samples"' in text  # seq2seq's sources have no later keys
-    ids = re.findall(r'<g class="cells" id="([^"]*)"', text)
+    ids = re.findall(r'<g class="cells" id="([^"]*)"', html)
     assert len(set(ids)) == len(ids) == len(drawings), ids
-    shown_again = re.findall(r'<use href="#([^"]*)"', text)
+    shown_again = re.findall(r'<use href="#([^"]*)"', html)
     assert shown_again == [name for name in ids if len(ids) > 1], shown_again
     for metadata, drawing in drawings:
         shown = json.loads(metadata.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))

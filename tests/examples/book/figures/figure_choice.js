@@ -107,7 +107,10 @@ async function check_smoothing(page, section, offend) {
 /// A part that is dragged over shows alone, in all charts of the figure; keys choose a smaller and a larger one; a
 /// button and a key show all of it.
 async function check_zoom(page, section, offend) {
-  const chart = section.locator('drawn-figure').first(), other = section.locator('drawn-figure').last();
+  const chart = section.locator('drawn-figure').first();
+  // What is there at evaluations alone begins later.
+  const parts = await Promise.all((await section.locator('drawn-figure').all()).map(part_of));
+  const other = section.locator('drawn-figure').nth(parts.findLastIndex(({ low, high }) => low === parts[0].low && high === parts[0].high));
   await chart.scrollIntoViewIfNeeded();
   const plane = chart.locator('.plane'), before = await plane.innerHTML(), all = await part_of(chart), width = all.high - all.low;
   const expects = async (low, high, how) => {
@@ -186,6 +189,26 @@ async function check_colors(section, offend) {
   for (const pair of alike(colors)) offend(`the colours of ${pair}`);
 }
 
+/// Each place of the slider, by the keyboard, shows what was observed last up to its step, of each run.
+async function check_evaluations(page, offend) {
+  const section = page.locator('section:has(#evaluations)'), slider = section.locator('input[type=range]');
+  if (!await slider.count()) return;
+  const runs = await section.locator('.beside > div').count(), steps = (await slider.getAttribute('data-options')).split('|');
+  await slider.focus();
+  for (const step of steps) {
+    const said = await section.locator('.controls output').textContent(), parts = section.locator('div[data-at]:visible');
+    if (said !== step || await parts.count() !== runs) offend(`the slider says ${said} and shows ${await parts.count()} parts, expected ${step} of ${runs} runs`);
+    for (const title of await parts.locator('h3').allTextContents())
+      if (Number(/step (\d+)$/.exec(title)?.[1] ?? 0) > Number(step)) offend(`at step ${step} stands "${title}"`);
+    await page.keyboard.press('ArrowRight');
+  }
+  if (!(await section.locator('div[data-at]:visible h3').allTextContents()).some((title) => title.endsWith(`step ${steps.at(-1)}`))) offend('the last step does not show');
+  const map = section.locator('drawn-figure:visible').first();
+  if (!await map.count()) return;
+  await map.locator('[tabindex]').focus();
+  if (!/its row sums to/.test(await map.locator('output').textContent())) offend('a map of an evaluation says no weight');
+}
+
 /// Flags with their defaults are folded.
 async function check_flags(page, offend) {
   const section = page.locator('section:has(#flags)'), folded = section.locator('details');
@@ -211,6 +234,7 @@ module.exports = async (page, figure, offend) => {
   }
   await check_maps(page, page.locator('section:has(#attention)'), offend);
   await check_heads(page, page.locator('section:has(#attention)'), offend);
+  await check_evaluations(page, offend);
   await check_room(page, offend);
   await check_flags(page, offend);
   const details = page.locator('section:has(#parameters) details').first();
