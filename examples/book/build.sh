@@ -25,7 +25,7 @@ for module in "$here"/page/*.js "$drawn"/page/*.js; do
   fi > "$BUILD/modules/$(basename "$module")"
 done
 { cat "$here/make/old_browsers.js"; "$drawn/components.sh" "$BUILD"/modules/*.js; } > "$BUILD/components.js"
-"$here/make/typefaces.sh" "$BUILD/fonts"
+"$here/make/typefaces.py" "$BUILD/fonts"
 (cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css beats.css sentence.css models.css chorales.css "$drawn/drawn.css") |
   awk -f "$drawn/plain_colors.awk" > "$BUILD/book.css"
 node "$here/make/looks.js" "$BUILD"

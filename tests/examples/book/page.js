@@ -68,7 +68,7 @@ async function check_column(page, offend) {
   const middle = counts[Math.floor(counts.length / 2)];
   if (middle < lines.least || middle > lines.most)
     offend(`a line has ${middle} characters, expected ${lines.least} to ${lines.most}`);
-  for (const family of ['PT Serif', 'PT Sans'])
+  for (const family of ['Book Serif', 'Book Sans'])
     if (!loaded.some((one) => one.includes(family))) offend(`${family} is not loaded`);
 }
 
