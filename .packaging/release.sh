@@ -106,7 +106,7 @@ end_if_wrong
 folder=$PWD/build-release/$version
 parts=$PWD/build-release/parts
 rm -rf "$folder" "$parts/abi" "$parts/debian" "$parts/pages"
-mkdir -p "$folder" "$parts/abi" "$parts/debian" "$parts/pages/book" "$parts/wheels"
+mkdir -p "$folder" "$parts/abi" "$parts/debian" "$parts/wheels"
 released=$commit
 
 # run SCRIPT ARGUMENT...
@@ -138,7 +138,7 @@ keep 1 '*.dsc' "$parts"/debian/shiftgrad_"$version"-*.dsc
 keep 3 'sources of the packages' "$parts"/debian/shiftgrad_"$version"[.-]*.tar.*
 export BUILD="$parts/book"
 run examples/book/build.sh
-cp -r "$BUILD"/*.html "$BUILD"/*.css "$BUILD"/*.js "$BUILD"/*.wasm "$BUILD/fonts" "$parts/pages/book"
+examples/book/copy.sh "$BUILD" "$parts/pages/book"
 (cd "$parts/pages" && python3 -m zipfile -c "$folder/shiftgrad-book-$version.zip" book)
 vectors=shiftgrad-vectors-$(cat tests/vectors/VERSION)
 git -C tests/vectors archive --format=tar --prefix="$vectors/" HEAD | gzip -n > "$folder/$vectors.tar.gz"

@@ -12,7 +12,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 export BUILD="${BUILD:-$(dirname "$(dirname "$here")")/build-book}"
 mkdir -p "$BUILD"
 [ -n "${STUDY-}" ] || "$here/wasm.sh"
-NODE_PATH=${NODE_PATH-/usr/share/nodejs} node "$here/make/book.js" "$BUILD" "${STUDY:-$BUILD/wasm/examples/book/study.js}"
+study=${STUDY:-$BUILD/wasm/examples/book/study.js}
+NODE_PATH=${NODE_PATH-/usr/share/nodejs} node "$here/make/book.js" "$BUILD" "$study"
 drawn=$here/../apps/draw
 # Modules are as short as esbuild makes them, or as they are.
 rm -rf "$BUILD/modules"
@@ -34,3 +35,5 @@ if browser=${CHROMIUM-$(command -v chromium)} && [ -n "$browser" ]; then
 else
   echo 'book: without chromium, figures are empty where there is no JavaScript' >&2
 fi
+"$here/../../.packaging/notices.py" book "$BUILD" "${study%/examples/book/study.js}" > "$BUILD/notices.new"
+mv "$BUILD/notices.new" "$BUILD/notices.txt"

@@ -37,11 +37,10 @@ auditwheel repair --wheel-dir "$place/repaired" "$place"/built/*.whl
 for wheel in "$place"/repaired/*.whl; do
   rm -rf "$place/unpacked"
   wheel unpack --dest "$place/unpacked" "$wheel"
-  about=$(echo "$place"/unpacked/*/*.dist-info)
-  for package in $(grep -ohE 'pkg:deb/[a-z]+/[^@"]+' "$about"/sboms/* | sed 's,.*/,,' | sort -u) nlohmann-json3-dev; do
-    cp "/usr/share/doc/$package/copyright" "$about/licenses/$package"
-  done
-  cp "$place"/tools/lib/python3.12/site-packages/nanobind-*.dist-info/licenses/LICENSE "$about/licenses/nanobind"
+  case $wheel in *-abi3-*) build=$folder/build-3.12 ;; *-cp310-*) build=$folder/build-3.10 ;; *) build=$folder/build-3.11 ;; esac
+  extension=$(cd "$build" && echo extension/_extension.*.so)
+  "$here/../../.packaging/notices.py" wheel "$place"/unpacked/* "$build" "$extension" > "$place/notices.txt"
+  mv "$place/notices.txt" "$place"/unpacked/*/*.dist-info/licenses
   wheel pack --dest-dir "$folder" "$place"/unpacked/*
 done
 twine check --strict "$tarball" "$folder"/*.whl

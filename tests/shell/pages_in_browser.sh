@@ -16,6 +16,7 @@ PLAYWRIGHT=$(tests/examples/book/playwright.sh "$BUILD/browser" 2>&1) || { echo 
 export PLAYWRIGHT
 
 examples/book/build.sh
+.packaging/notices.py --check "$BUILD/notices.txt" book "$BUILD" "$BUILD/wasm"
 [ "$(uname -m)" != x86_64 ] || NATIVE=$(tests/examples/book/native.sh "$built")
 export NATIVE
 node tests/examples/book/pages.js "$BUILD" "$BUILD/pictures"

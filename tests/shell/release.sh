@@ -9,7 +9,7 @@ trap 'rm -rf "$place"' EXIT
 mkdir "$place/project" "$place/bin"
 cd "$place/project"
 (cd "$root" && cp --parents -r LICENSE meson.build .gitignore .github .packaging examples/python/meson.build \
-  examples/python/pyproject.toml tests/vectors/README.md tests/vectors/VERSION "$place/project")
+  examples/python/pyproject.toml examples/book/copy.sh tests/vectors/README.md tests/vectors/VERSION "$place/project")
 export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test
 export GIT_CONFIG_GLOBAL=/dev/null
 changelog=.github/CHANGELOG.md
@@ -154,7 +154,7 @@ touch libshiftgrad-dev_9.8.7-1_amd64.deb shiftgrad-tools_9.8.7-1_amd64.deb pytho
 touch shiftgrad-tools-dbgsym_9.8.7-1_amd64.deb shiftgrad_9.8.7-1.dsc shiftgrad_9.8.7-1.debian.tar.xz
 touch shiftgrad_9.8.7.orig.tar.gz shiftgrad_9.8.7.orig-nanobind.tar.gz'
 stand_in examples/book/build.sh 'mkdir -p "$BUILD/fonts" && cd "$BUILD"
-touch index.html book.css study.js study.wasm fonts/a.woff2'
+touch index.html book.css study.js study.wasm fonts/a.woff2 notices.txt'
 commit 'Stand-ins'
 for python in 3.10 3.11 3.12 3.13; do
   stand_in "$place/bin/python$python" 'exit 0'
@@ -187,7 +187,9 @@ shiftgrad_9.8.7.orig-nanobind.tar.gz
 shiftgrad_9.8.7.orig.tar.gz" ] || fail "the release has $(ls)"
 [ "$(sha256sum --check SHA256SUMS | grep -c ': OK$')" = 14 ] || fail "$(cat SHA256SUMS)"
 python3 -m zipfile -l shiftgrad-book-9.8.7.zip > "$place/output"
-grep -q '^book/index.html ' "$place/output" || fail 'the book has no start page'
+for file in index.html notices.txt; do
+  grep -q "^book/$file " "$place/output" || fail "the book has no $file"
+done
 tar -tzf "$vectors.tar.gz" > "$place/output"
 grep -qx "$vectors/VERSION" "$place/output" || fail 'the vectors have no version'
 grep -qx 'repository-code: https://example.org/shiftgrad' CITATION.cff || fail 'the citation has no address'

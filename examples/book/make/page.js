@@ -87,7 +87,8 @@ WebAssembly. The pictures of ${numbered('relative')} and the first notes above w
 compare them with the library.</p>
 <ol class="contents">
 ${rows.join('\n')}
-</ol>${reference ? '\n<p>The <a href="reference/index.html">reference</a> has each public header of the library.</p>' : ''}`,
+</ol>${reference ? '\n<p>The <a href="reference/index.html">reference</a> has each public header of the library.</p>' : ''}
+<p>The book is under the <a href="notices.txt">licences</a> of shiftgrad and of what it uses: KaTeX, typefaces, Emscripten.</p>`,
   };
 }
 

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Checks .packaging/notices.py: what is in a program and in a book is named with its licence, and what nobody has put
+# down is refused, as is a file that lacks an entry. $1 is the build's folder, $2 a program there.
+set -eu
+build=$(realpath "$1")
+program=$(realpath --relative-to="$build" "$2")
+command -v dpkg-query > /dev/null || { echo 'SKIPPED: only Debian says here what a file belongs to'; exit 77; }
+cd "$(dirname "$0")/../.."
+notices=.packaging/notices.py
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+fail() {
+  echo "FAILED: $1"
+  exit 1
+}
+
+# refuses TEXT ARGUMENT...: notices.py says this line.
+refuses() {
+  text=$1
+  shift
+  ! $notices "$@" > "$place/output" 2> "$place/errors" || fail "notices.py $*: status 0"
+  [ "$(cat "$place/errors")" = "$text" ] || fail "notices.py $*: $(cat "$place/errors"), expected $text"
+}
+
+# titles FILE: of the parts, in one line.
+titles() {
+  sed -n 's/^## \([^\/].*\): pkg:.*/\1/p' "$1" | paste -s -d ,
+}
+
+# --- A program has what its sources read. Of the common licences, each text is there once.
+$notices build "$build" "$program" > "$place/notices"
+expected='CLI11,Highway,JSON for Modern C++'
+[ "$(titles "$place/notices" | sed 's/,OpenBLAS,oneTBB//')" = "$expected" ] || fail "$program has $(titles "$place/notices")"
+head -n 1 "$place/notices" | grep -qx 'MIT License' || fail 'our own licence is not the first'
+[ "$(grep -c '^ *Apache License$' "$place/notices")" = 1 ] || fail "Apache's licence is not there once"
+$notices --check "$place/notices" build "$build" "$program"
+
+# --- Without an entry, or without its licence, the check fails.
+version=$(dpkg-query --show --showformat='${Version}' libhwy-dev)
+line="Highway: pkg:deb/debian/libhwy-dev@$version, Apache-2.0 is missing or has another text"
+sed '/^## Highway: /d' "$place/notices" > "$place/without"
+refuses "$place/without: $line" --check "$place/without" build "$build" "$program"
+sed '/Google LLC/d' "$place/notices" > "$place/without"
+refuses "$place/without: $line" --check "$place/without" build "$build" "$program"
+refuses "notices: $place has no build.ninja, expected a build folder of meson" build "$place" "$program"
+
+# --- A package whose licence nobody has read.
+mkdir -p "$place/project/.packaging"
+cp LICENSE "$place/project"
+sed '/^ *"libhwy-dev":/d' $notices > "$place/project/$notices"
+chmod +x "$place/project/$notices"
+notices=$place/project/$notices
+refuses 'notices: libhwy-dev is shipped and has no line in .packaging/notices.py, expected one with its licence' \
+  build "$build" "$program"
+notices=.packaging/notices.py
+
+# --- A wheel with a library that auditwheel did not name, and one that it did.
+mkdir -p "$place/wheel/shiftgrad.libs" "$place/wheel/shiftgrad-1.dist-info/sboms"
+bill=$place/wheel/shiftgrad-1.dist-info/sboms/auditwheel.cdx.json
+touch "$place/wheel/shiftgrad.libs/libgfortran-0.so"
+echo '{"components": [{"name": "shiftgrad", "purl": "pkg:pypi/shiftgrad@1"}]}' > "$bill"
+refuses "notices: $place/wheel: 1 libraries, and packages of 0, expected one for each" wheel "$place/wheel" "$build" "$program"
+package=$(dpkg-query --search '*/libgfortran.so.5' 2> /dev/null | head -n 1 | cut -d : -f 1)
+if [ -n "$package" ]; then
+  echo "{\"components\": [{\"name\": \"$package\", \"purl\": \"pkg:deb/debian/$package@1\"}]}" > "$bill"
+  $notices wheel "$place/wheel" "$build" "$program" > "$place/notices"
+  grep -q "^## GNU Fortran's runtime: .*, GPL-3.0-or-later WITH GCC-exception-3.1$" "$place/notices" ||
+    fail "the wheel has $(titles "$place/notices")"
+fi
+
+# --- A book: its fonts belong to somebody, and so does every other file.
+mkdir -p "$place/book/fonts"
+touch "$place/book/index.html" "$place/book/highlight.js"
+refuses 'notices: highlight.js is in the book and has no line in .packaging/notices.py, expected whose it is' \
+  book "$place/book" "$build"
+rm "$place/book/highlight.js"
+touch "$place/book/fonts/other.woff2"
+refuses 'notices: fonts/other.woff2 is in the book and has no line in .packaging/notices.py, expected whose it is' \
+  book "$place/book" "$build"
+rm "$place/book/fonts/other.woff2"
+
+# --- Typefaces that were changed do not have the names that ParaType keeps, and are as they were in everything else.
+if [ -d /usr/share/fonts/truetype/paratype ] && /usr/bin/python3 -c 'import fontTools, brotli' 2> /dev/null; then
+  examples/book/make/typefaces.py "$place/book/fonts"
+  /usr/bin/python3 - "$place/book/fonts" << 'END'
+import pathlib
+import re
+import sys
+
+from fontTools.ttLib import TTFont
+
+faces = sorted(pathlib.Path(sys.argv[1]).glob("*.woff2"))
+assert len(faces) == 6, faces
+for face in faces:
+    names = {record.nameID: str(record) for record in TTFont(face)["name"].names}
+    for number in (1, 3, 4, 6):
+        assert not re.search(r"\bPT|ParaType", names[number]), (face, names[number])
+    assert "ParaType" in names[0] and "ParaType Free Font License" in names[13], (face, names)
+END
+fi
