@@ -5,6 +5,7 @@
 # where it is set, becomes the packages' Homepage.
 set -eu
 cd "$(dirname "$0")/.."
+. .packaging/same_bits.sh
 mkdir -p "${1:-build-packages}"
 folder=$(realpath "${1:-build-packages}")
 nanobind=3.1.0
@@ -16,10 +17,10 @@ grep -q "^shiftgrad ($version-" .packaging/debian/changelog ||
   { echo "build.sh: .packaging/debian/changelog lacks version $version" >&2; exit 1; }
 tree=$folder/shiftgrad-$version
 rm -rf "$tree" "$folder/nanobind"
-git archive --prefix="shiftgrad-$version/" HEAD | gzip -n > "$folder/shiftgrad_$version.orig.tar.gz"
+git -c tar.umask=022 archive --prefix="shiftgrad-$version/" HEAD | gzip -n > "$folder/shiftgrad_$version.orig.tar.gz"
 python3 -m pip download --quiet --no-deps --dest "$folder" "nanobind==$nanobind"
 python3 -m zipfile -e "$folder/nanobind-$nanobind-py3-none-any.whl" "$folder/nanobind"
-tar -czf "$folder/shiftgrad_$version.orig-nanobind.tar.gz" -C "$folder" nanobind
+.packaging/pack.py "$folder/shiftgrad_$version.orig-nanobind.tar.gz" "$folder/nanobind"
 
 tar -xzf "$folder/shiftgrad_$version.orig.tar.gz" -C "$folder"
 mv "$folder/nanobind" "$tree"

@@ -6,8 +6,8 @@
 #     .packaging/release.sh --notes VERSION   # prints the changelog's section
 #
 # The folder build-release/VERSION is made anew. It gets the wheels and their source distribution, Debian's packages
-# with their source, the book, the vectors, CITATION.cff, and SHA256SUMS of all of them. A check that fails prints one
-# line with the file, the value and what was expected. The tag vVERSION need not be there yet. REPOSITORY_URL=ADDRESS
+# with their source, the book, the vectors, CITATION.cff, the bill of materials, and SHA256SUMS of all of them. A check that fails prints one
+# line with the file, the value and what was expected. All is built twice, and has to have the same bits. The tag vVERSION need not be there yet. REPOSITORY_URL=ADDRESS
 # says where the project lies on GitHub, for the wheels, the packages and CITATION.cff.
 set -eu
 cd "$(dirname "$0")/.."
@@ -105,9 +105,10 @@ end_if_wrong
 
 folder=$PWD/build-release/$version
 parts=$PWD/build-release/parts
-rm -rf "$folder" "$parts/abi" "$parts/debian" "$parts/pages"
-mkdir -p "$folder" "$parts/abi" "$parts/debian" "$parts/wheels"
+rm -rf "$folder" "$parts/abi"
+mkdir -p "$folder" "$parts/abi"
 released=$commit
+export SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)"
 
 # run SCRIPT ARGUMENT...
 run() {
@@ -115,40 +116,16 @@ run() {
   "$@" || { echo "$1: the status is $?, expected 0" >&2; exit 1; }
 }
 
-# keep NUMBER WHAT FILE...: copies the files to the release.
-keep() {
-  number=$1 what=$2
-  shift 2
-  [ -e "$1" ] || shift
-  expect build-release "the number of $what" $# "$number"
-  end_if_wrong
-  cp "$@" "$folder"
-}
-
 run .ci/run
 run .packaging/abi.sh "$parts/abi"
-rm -f "$parts"/wheels/*.whl "$parts"/wheels/*.tar.gz
-run examples/python/wheels.sh "$parts/wheels"
-keep 1 'source distributions' "$parts/wheels/shiftgrad-$version.tar.gz"
-keep 3 wheels "$parts"/wheels/shiftgrad-"$version"-*.whl
-run .packaging/build.sh "$parts/debian"
-rm -f "$parts"/debian/*-dbgsym_*
-keep 3 '*.deb' "$parts"/debian/*_"$version"-*.deb
-keep 1 '*.dsc' "$parts"/debian/shiftgrad_"$version"-*.dsc
-keep 3 'sources of the packages' "$parts"/debian/shiftgrad_"$version"[.-]*.tar.*
-export BUILD="$parts/book"
-run examples/book/build.sh
-examples/book/copy.sh "$BUILD" "$parts/pages/book"
-(cd "$parts/pages" && python3 -m zipfile -c "$folder/shiftgrad-book-$version.zip" book)
-vectors=shiftgrad-vectors-$(cat tests/vectors/VERSION)
-git -C tests/vectors archive --format=tar --prefix="$vectors/" HEAD | gzip -n > "$folder/$vectors.tar.gz"
-cp .github/CITATION.cff "$folder"
-[ -z "${REPOSITORY_URL-}" ] || echo "repository-code: $REPOSITORY_URL" >> "$folder/CITATION.cff"
+.packaging/parts.sh "$version" "$parts" "$folder"
+run .packaging/again.sh "$version" "$folder" "$PWD/build-release/again"
 
 # Everything is of one commit, which the builds have not changed.
 check_commit
 expect git 'the commit' "$commit" "$released"
 end_if_wrong
+run .packaging/bill.sh "$version" "$folder"
 (cd "$folder" && sha256sum -- * > "$parts/SHA256SUMS")
 mv "$parts/SHA256SUMS" "$folder"
 printf '\n%s is in %s\n' "$version" "$folder"

@@ -7,12 +7,15 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-folder=${1:-dist}
+mkdir -p "${1:-dist}"
+folder=$(cd "${1:-dist}" && pwd)
+cd "$root"
+. .packaging/same_bits.sh
 version=$(sed -n "s/^  version: '\(.*\)',/\1/p" "$root/meson.build" | head -1)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 name=shiftgrad-$version
-mkdir -p "$folder" "$place/$name"
+mkdir "$place/$name"
 
 # What the wheel's build reads, and the licence. The package's folder has a link to this root, its subproject.
 git -C "$root" archive HEAD LICENSE meson.build meson_options.txt .packaging/shiftgradConfig.cmake.in \
@@ -68,5 +71,5 @@ from pyproject_metadata import StandardMetadata
 folder = pathlib.Path(sys.argv[1])
 print(StandardMetadata.from_pyproject(tomllib.loads((folder / "pyproject.toml").read_text()), folder).as_rfc822())
 END
-tar -czf "$folder/$name.tar.gz" --owner=0 --group=0 --numeric-owner -C "$place" "$name"
+.packaging/pack.py "$folder/$name.tar.gz" "$place/$name"
 echo "$folder/$name.tar.gz"

@@ -155,6 +155,7 @@ touch shiftgrad-tools-dbgsym_9.8.7-1_amd64.deb shiftgrad_9.8.7-1.dsc shiftgrad_9
 touch shiftgrad_9.8.7.orig.tar.gz shiftgrad_9.8.7.orig-nanobind.tar.gz'
 stand_in examples/book/build.sh 'mkdir -p "$BUILD/fonts" && cd "$BUILD"
 touch index.html book.css study.js study.wasm fonts/a.woff2 notices.txt'
+stand_in .packaging/bill.sh 'echo "{}" > "$2/shiftgrad-$1.cdx.json"'
 commit 'Stand-ins'
 for python in 3.10 3.11 3.12 3.13; do
   stand_in "$place/bin/python$python" 'exit 0'
@@ -177,6 +178,7 @@ python3-shiftgrad_9.8.7-1_amd64.deb
 shiftgrad-9.8.7-cp310-cp310-x.whl
 shiftgrad-9.8.7-cp311-cp311-x.whl
 shiftgrad-9.8.7-cp312-abi3-x.whl
+shiftgrad-9.8.7.cdx.json
 shiftgrad-9.8.7.tar.gz
 shiftgrad-book-9.8.7.zip
 shiftgrad-tools_9.8.7-1_amd64.deb
@@ -185,7 +187,7 @@ shiftgrad_9.8.7-1.debian.tar.xz
 shiftgrad_9.8.7-1.dsc
 shiftgrad_9.8.7.orig-nanobind.tar.gz
 shiftgrad_9.8.7.orig.tar.gz" ] || fail "the release has $(ls)"
-[ "$(sha256sum --check SHA256SUMS | grep -c ': OK$')" = 14 ] || fail "$(cat SHA256SUMS)"
+[ "$(sha256sum --check SHA256SUMS | grep -c ': OK$')" = 15 ] || fail "$(cat SHA256SUMS)"
 python3 -m zipfile -l shiftgrad-book-9.8.7.zip > "$place/output"
 for file in index.html notices.txt; do
   grep -q "^book/$file " "$place/output" || fail "the book has no $file"
@@ -201,6 +203,7 @@ broken() {
   cp "$1" "$place/kept"
   stand_in "$1" "$2"
   commit 'A broken script'
+  rm -rf build-release
   says "$3" 9.8.7
   [ ! -e build-release/9.8.7/SHA256SUMS ] || fail "$1: a broken release has checksums"
   cp "$place/kept" "$1"
@@ -209,4 +212,8 @@ broken() {
 }
 broken .ci/run 'exit 3' '.ci/run: the status is 3, expected 0'
 broken examples/python/wheels.sh 'touch "$1/shiftgrad-9.8.7.tar.gz"' 'build-release: the number of wheels is 0, expected 3'
+broken examples/book/build.sh 'mkdir -p "$BUILD/fonts" && cd "$BUILD"
+touch index.html book.css study.js study.wasm fonts/a.woff2 notices.txt
+echo "$BUILD" > book.css' "shiftgrad-book-9.8.7.zip: two builds of one commit differ, expected the same bits
+.packaging/again.sh: the status is 1, expected 0"
 broken .ci/run 'echo >> LICENSE' 'git: 1 files are not committed, expected 0; the first is  M LICENSE'
