@@ -35,5 +35,4 @@ if browser=${CHROMIUM-$(command -v chromium)} && [ -n "$browser" ]; then
 else
   echo 'book: without chromium, figures are empty where there is no JavaScript' >&2
 fi
-"$here/../../.packaging/notices.py" book "$BUILD" "${study%/examples/book/study.js}" > "$BUILD/notices.new"
-mv "$BUILD/notices.new" "$BUILD/notices.txt"
+"$here/../../.packaging/notices.py" book "$BUILD" "${study%/examples/book/study.js}" > "$BUILD/notices.txt"

@@ -47,6 +47,12 @@ function states() {
     for (const one of made.querySelectorAll(pressed)) one.remove();
     for (const one of made.querySelectorAll('*:not(svg, svg *, img)'))
       for (const { name } of [...one.attributes]) if (!kept.has(name)) one.removeAttribute(name);
+    // Whatever came first, attributes stand in one order, so that the same book has the same bits.
+    for (const one of [made, ...made.querySelectorAll('*')]) {
+      const sorted = [...one.attributes].sort((a, b) => a.name < b.name ? -1 : 1);
+      for (const each of sorted) one.removeAttributeNode(each);
+      for (const each of sorted) one.setAttributeNode(each);
+    }
     return made.outerHTML.replace(/\s+/g, ' ');
   };
   return Object.fromEntries([...document.querySelectorAll('main figure[id]')].map((one) => [one.id, still(one)]));
