@@ -42,6 +42,35 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "^module shiftgrad has no attribute missing$"):
             shiftgrad.missing
 
+    def test_without_torch(self):
+        """The version and --help need no PyTorch; what does says so in one line."""
+        def run(*arguments):
+            with tempfile.TemporaryDirectory() as folder:
+                # As where none is installed: this is found first, and is not there.
+                (Path(folder) / "sitecustomize.py").write_text(
+                    "import importlib.abc, sys\n"
+                    "class Without(importlib.abc.MetaPathFinder):\n"
+                    "    def find_spec(self, name, path=None, target=None):\n"
+                    "        if name == 'torch':\n"
+                    "            raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
+                    "sys.meta_path.insert(0, Without())\n")
+                path = os.pathsep.join([folder, os.environ["PYTHONPATH"]])
+                return subprocess.run([sys.executable, *arguments], capture_output=True, text=True,
+                                      env={**os.environ, "PYTHONPATH": path})
+        alone = run("-c", "import shiftgrad; print(shiftgrad.__version__)")
+        self.assertEqual((alone.stdout, alone.stderr), (shiftgrad.__version__ + "\n", ""))
+        helped = run("-m", "shiftgrad.bench", "--help")
+        self.assertEqual((helped.returncode, helped.stderr), (0, ""))
+        self.assertIn("--gigabytes", helped.stdout)
+        for arguments, line in (
+                (("-m", "shiftgrad.bench"), "python -m shiftgrad.bench: error: Python has no PyTorch; pip install torch"),
+                (("-c", "import shiftgrad.torch"), "ImportError: shiftgrad.torch needs PyTorch 2.6 or newer, which this "
+                                                   "Python does not have: pip install torch")):
+            failed = run(*arguments)
+            self.assertNotEqual(failed.returncode, 0)
+            self.assertEqual(failed.stderr.splitlines()[-1], line)
+            self.assertNotIn("During handling", failed.stderr)
+
     def test_hints(self):
         """Each public function, and each method that a user calls, says what it takes and gives."""
         self.assertTrue((Path(shiftgrad.__file__).parent / "py.typed").exists())

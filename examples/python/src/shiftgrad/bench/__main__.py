@@ -21,10 +21,13 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-import torch
-
-from .models import models
-from .ways import has_onnx, measure, memory, onnx_packages, ways
+try:
+    import torch
+except ModuleNotFoundError:
+    torch = None  # --help needs none
+else:
+    from .models import models
+    from .ways import has_onnx, measure, memory, onnx_packages, ways
 
 
 def fastest(ways):
@@ -104,11 +107,17 @@ def main():
                         help='only the ways that have one of these in their names, as in "autocast" or "eager" "onnx"')
     parser.add_argument("--layers", type=int, default=2, metavar="N", help="layers of each model; 0 for all of them")
     parser.add_argument("--minutes", type=float, default=9, metavar="N", help="end after so many (default: 9)")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), metavar="N")
-    parser.add_argument("--gigabytes", type=float, metavar="N", default=memory() / 2,
+    parser.add_argument("--threads", type=int, metavar="N", help="(default: PyTorch's)")
+    parser.add_argument("--gigabytes", type=float, metavar="N",
                         help="that a process may take (default: half of what there is)")
     parser.add_argument("--compile", action="store_true", help="also run both through torch.compile")
     options = parser.parse_args()
+    if torch is None:
+        parser.error("Python has no PyTorch; pip install torch")
+    if options.threads is None:
+        options.threads = torch.get_num_threads()
+    if options.gigabytes is None:
+        options.gigabytes = memory() / 2
     if options.layers < 0 or options.threads < 1 or not options.minutes > 0:
         parser.error("--layers is at least 0, --threads at least 1, and --minutes above 0")
     if not options.gigabytes > 0:

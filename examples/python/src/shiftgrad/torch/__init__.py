@@ -1,5 +1,11 @@
 """The layers, the models and the attention kernel of shiftgrad, for PyTorch on CPUs."""
 
+try:
+    import torch as _torch  # noqa: F401 - first, since the extension runs on its threads
+except ModuleNotFoundError as error:
+    raise ImportError("shiftgrad.torch needs PyTorch 2.6 or newer, which this Python does not have: "
+                      "pip install torch") from (None if error.name == "torch" else error)
+
 from shiftgrad._extension import empty_cache
 
 from .accelerate import accelerate, restore
