@@ -1,5 +1,9 @@
 #pragma once
 
+#if __cplusplus < 202002L
+#error "shiftgrad needs C++20: compile with -std=c++20"
+#endif
+
 #include <cmath>
 #include <locale>
 #include <new>

@@ -2,9 +2,12 @@
 # Copies the public headers, which are those that optim/shiftgrad.h reaches, to the folder $1/shiftgrad.
 # Inside the project a source says "core/tensor.h"; in the copies that becomes
 # "shiftgrad/core/tensor.h", so that a program outside may have a core/ of its own. At
-# an installation, $1 is a folder below its prefix; before, their paths here are printed.
+# an installation, $1 is below its prefix or absolute; before, their paths here are printed.
 set -eu
-copies=${MESON_INSTALL_DESTDIR_PREFIX:+$MESON_INSTALL_DESTDIR_PREFIX/}$1/shiftgrad
+case $1 in
+  /*) copies=${MESON_INSTALL_PREFIX:+${DESTDIR-}}$1/shiftgrad ;;
+  *) copies=${MESON_INSTALL_DESTDIR_PREFIX:+$MESON_INSTALL_DESTDIR_PREFIX/}$1/shiftgrad ;;
+esac
 cd "$(dirname "$0")/.."
 
 found=optim/shiftgrad.h

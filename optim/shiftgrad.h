@@ -3,6 +3,10 @@
 // Everything that a program needs: tensors and the tape, ops, layers and models, training. What
 // this reaches is public and is installed: the variants, which nn/models/mixers.h lists, too.
 
+// An older language would stumble over these headers in many places.
+#if __cplusplus < 202002L
+#error "shiftgrad needs C++20: compile with -std=c++20"
+#else
 #include "core/accumulate.h"
 #include "core/array.h"
 #include "core/dims.h"
@@ -110,3 +114,4 @@
 #include "optim/trainer_state.h"
 #include "optim/training_loop.h"
 #include "optim/update_rules.h"
+#endif

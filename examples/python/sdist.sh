@@ -18,7 +18,7 @@ name=shiftgrad-$version
 mkdir "$place/$name"
 
 # What the wheel's build reads, and the licence. The package's folder has a link to this root, its subproject.
-git -C "$root" archive HEAD LICENSE meson.build meson_options.txt .packaging/shiftgradConfig.cmake.in \
+git -C "$root" archive HEAD LICENSE meson.build meson_options.txt .packaging/shiftgradConfig*.cmake.in \
   core ops nn optim examples | tar -x -C "$place/$name"
 
 # On PyPI, the README's links have to be whole addresses.

@@ -198,6 +198,33 @@ headers=$(dirname "$headers")
 )
 prints '4 8'
 
+# With folders outside the prefix, headers, pages and the packages' files agree on them.
+elsewhere=$place/elsewhere
+meson setup "$place/absolute" "$tests/.." -Ddefault_library=static -Dportable="$portable" -Dtests=false -Dmpi=disabled \
+  -Dincludedir="$elsewhere/include" -Dmandir="$elsewhere/man" > "$place/output" || { cat "$place/output"; exit 1; }
+for stage in '' "$place/stage"; do
+  export DESTDIR=$stage MESON_INSTALL_PREFIX=/nowhere MESON_INSTALL_DESTDIR_PREFIX=$stage/nowhere
+  "$tests/../core/public_headers.sh" "$elsewhere/include"
+  [ -e "$stage$elsewhere/include/shiftgrad/shiftgrad.h" ] || { echo "no headers in $stage$elsewhere"; exit 1; }
+  "$tests/../examples/apps/flags/man_pages.sh" "$elsewhere/man" "$char_lm" > /dev/null
+  ! command -v help2man > /dev/null || [ -e "$stage$elsewhere/man/man1/char_lm.1" ] ||
+    { echo "no manual page in $stage$elsewhere"; exit 1; }
+done
+unset DESTDIR MESON_INSTALL_PREFIX MESON_INSTALL_DESTDIR_PREFIX
+(
+  PKG_CONFIG_PATH=$place/absolute/meson-private${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+  compile shiftgrad "$tests/shell/outside/program.cpp" -L "$libraries"
+)
+prints '4 8'
+grep -q "_shiftgrad_headers \"$elsewhere/include\"" "$place/absolute/shiftgradConfig.cmake" ||
+  { echo 'CMake looks for headers elsewhere'; exit 1; }
+
+# An older language gets one line, and none about what a header has.
+echo '#include <shiftgrad/shiftgrad.h>' > "$place/old.cpp"
+if ${CXX:-c++} -std=c++17 -fsyntax-only -I "$elsewhere/include" "$place/old.cpp" 2> "$place/errors"; then exit 1; fi
+[ "$(grep -c 'error:' "$place/errors")" = 1 ] && grep -q 'shiftgrad needs C++20: compile with -std=c++20' "$place/errors" ||
+  { cat "$place/errors"; exit 1; }
+
 # Every installed header can be included by itself and with all others, without a warning for programs that ask for
 # many. It shows none of the libraries behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of
 # its own.

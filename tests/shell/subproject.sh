@@ -13,8 +13,16 @@ cp -r "$tests/shell/outside" "$place/project"
 mkdir "$place/project/subprojects"
 ln -s "$tests/.." "$place/project/subprojects/shiftgrad"
 cd "$place/project"
+# The wrap file of the cookbook, by which the package of doubles is found, too. The folder is there, so none is fetched.
+sed -n '/^    \[wrap-git\]$/,/^$/s/^    //p' "$tests/../examples/COOKBOOK.md" > subprojects/shiftgrad.wrap
+grep -q '^dependency_names = shiftgrad, shiftgrad-f64$' subprojects/shiftgrad.wrap ||
+  { echo "the cookbook's wrap file is $(cat subprojects/shiftgrad.wrap)"; exit 1; }
+sed -i "s/^foreach package : .*/foreach package : ['shiftgrad-f64', 'shiftgrad']/" meson.build
 # Nothing that is installed on this machine is taken for it.
 meson setup build --wrap-mode=forcefallback -Dbuildtype=plain
+# Its host installs nothing of it but shared libraries, which programs were linked with.
+meson introspect build --installed | tr ',{}' '\n\n\n' | grep -v '^ *$' | grep -v '/libshiftgrad-[a-z0-9]*\.so' > "$place/installed" || true
+if grep -q shiftgrad "$place/installed"; then echo "the host installs $(cat "$place/installed")"; exit 1; fi
 ninja -C build -t targets all > "$place/targets"
 objects=$(sed -n 's/:.*//; /extension-shiftgrad\.p\/.*\.o$/p
   /\/libshiftgrad-\(core\|f32\)\.a\.p\/.*unity0\.cpp\.o$/p; /alone-f32\.a\.p\/core_machine_simd\.cpp\.o$/p' "$place/targets")

@@ -1,9 +1,13 @@
 #!/bin/sh
-# Installs a manual page for each of the programs $@ and for each of their commands, made from what
-# --help prints. Without help2man it installs none.
+# Installs a manual page for each of the programs $2... and for each of their commands, made from what
+# --help prints, in the folder $1, below the prefix or absolute. Without help2man it installs none.
 set -eu
 command -v help2man > /dev/null || { echo 'No manual pages: help2man is not installed.'; exit 0; }
-pages=$MESON_INSTALL_DESTDIR_PREFIX/share/man/man1
+case $1 in
+  /*) pages=${DESTDIR-}$1/man1 ;;
+  *) pages=$MESON_INSTALL_DESTDIR_PREFIX/$1/man1 ;;
+esac
+shift
 mkdir -p "$pages"
 
 # page NAME HELP PROGRAM: what PROGRAM prints for the flags HELP. Its first line says what it does. help2man would
