@@ -68,13 +68,17 @@ if [ ! -e "$build/build.ninja" ] || [ "$(cat "$build/asked" 2> /dev/null)" != "$
   find "$build" -mindepth 1 -maxdepth 1 ! -name python -exec rm -rf {} +
 fi
 
-# The bridge's tests have an environment of their own. `complete` says that it was installed as a whole.
-if [ "$rings" != quick ] && [ "$with_python" = yes ] && ! cmp -s tests/pytorch/requirements.txt "$build/python/complete"; then
+required='tests/pytorch/requirements.txt .packaging/requirements.txt'
+# The tests of the bridge and of a release have an environment of their own. `complete` says that all of it was installed.
+if [ "$rings" != quick ] && [ "$with_python" = yes ] && ! cat $required | cmp -s - "$build/python/complete"; then
   echo "Installing PyTorch into $build/python"
   if { [ -x "$build/python/bin/pip" ] || python3 -m venv "$build/python"; } > "$build/python.log" 2>&1 &&
     "$build/python/bin/pip" install --quiet --disable-pip-version-check -r tests/pytorch/requirements.txt \
+      >> "$build/python.log" 2>&1 &&
+    "$build/python/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r .packaging/requirements.txt \
       >> "$build/python.log" 2>&1; then
-    cp tests/pytorch/requirements.txt "$build/python/complete"
+    # shellcheck disable=SC2086
+    cat $required > "$build/python/complete"
   else
     tail -n 3 "$build/python.log"
     notes="PyTorch could not be installed, so tests of the bridge are skipped. To try by hand:

@@ -80,6 +80,29 @@ refuses 'notices: fonts/other.woff2 is in the book and has no line in .packaging
   book "$place/book" "$build"
 rm "$place/book/fonts/other.woff2"
 
+# --- The bill of materials of a release says what is in a book, by its notices, and is the same once more.
+if python3 -c 'import cyclonedx, jsonschema, packageurl' 2> /dev/null; then
+  mkdir -p "$place/release"
+  $notices build "$build" "$program" > "$place/book/notices.txt"
+  export SOURCE_DATE_EPOCH=1700000000
+  .packaging/pack.py "$place/release/book.zip" "$place/book"
+  echo source > "$place/release/source.tar.gz"
+  .packaging/bill.py 9.8.7 "$place/release" > "$place/bill"
+  TZ=Pacific/Kiritimati PYTHONHASHSEED=3 .packaging/bill.py 9.8.7 "$place/release" | cmp - "$place/bill" ||
+    fail 'two bills of the same files differ'
+  python3 - "$place/bill" << 'END'
+import hashlib
+import json
+import sys
+
+bill = json.load(open(sys.argv[1]))
+parts = {part["bom-ref"]: part for part in bill["components"]}
+assert parts["source.tar.gz"]["hashes"][0]["content"] == hashlib.sha256(b"source\n").hexdigest()
+[inside] = [each["dependsOn"] for each in bill["dependencies"] if each["ref"] == "book.zip"]
+assert any("nlohmann-json3-dev" in each for each in inside) and all(each in parts for each in inside), inside
+END
+fi
+
 # --- Typefaces that were changed do not have the names that ParaType keeps, and are as they were in everything else.
 if [ -d /usr/share/fonts/truetype/paratype ] && /usr/bin/python3 -c 'import fontTools, brotli' 2> /dev/null; then
   examples/book/make/typefaces.py "$place/book/fonts"
