@@ -158,8 +158,10 @@ HWY_INLINE void product_tile(const ConstMatrix& x, const Scalar* const (&rows)[s
   for_vectors(x.columns, [&](auto access, int64_t i) HWY_ATTR {
     Vector from_x[M];
     for (int m = 0; m < M; ++m) from_x[m] = access.load(x.data + m * x.row_stride + i);
+#pragma GCC unroll 4
     for (int64_t n = 0; n < streams; ++n) {
       const Vector shared = access.load(rows[n] + i);
+#pragma GCC unroll 4
       for (int m = 0; m < M; ++m) totals[m][n] = hn::MulAdd(shared, from_x[m], totals[m][n]);
     }
   });
