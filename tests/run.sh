@@ -68,22 +68,27 @@ if [ ! -e "$build/build.ninja" ] || [ "$(cat "$build/asked" 2> /dev/null)" != "$
   find "$build" -mindepth 1 -maxdepth 1 ! -name python -exec rm -rf {} +
 fi
 
-required='tests/pytorch/requirements.txt .packaging/requirements.txt'
-# The tests of the bridge and of a release have an environment of their own. `complete` says that all of it was installed.
-if [ "$rings" != quick ] && [ "$with_python" = yes ] && ! cat $required | cmp -s - "$build/python/complete"; then
-  echo "Installing PyTorch into $build/python"
-  if { [ -x "$build/python/bin/pip" ] || python3 -m venv "$build/python"; } > "$build/python.log" 2>&1 &&
-    "$build/python/bin/pip" install --quiet --disable-pip-version-check -r tests/pytorch/requirements.txt \
-      >> "$build/python.log" 2>&1 &&
-    "$build/python/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r .packaging/requirements.txt \
-      >> "$build/python.log" 2>&1; then
-    # shellcheck disable=SC2086
-    cat $required > "$build/python/complete"
-  else
-    tail -n 3 "$build/python.log"
-    notes="PyTorch could not be installed, so tests of the bridge are skipped. To try by hand:
-  python3 -m venv $build/python && $build/python/bin/pip install -r tests/pytorch/requirements.txt"
-    rm -rf "$build/python"
+# The tests of the bridge and of a release have an environment of their own. `complete` says that PyTorch was installed as
+# a whole. The tools of a release come while the library is built.
+pip=$build/python/bin/pip
+install="$pip install --quiet --disable-pip-version-check"
+tools=
+if [ "$rings" != quick ] && [ "$with_python" = yes ]; then
+  if ! cmp -s tests/pytorch/requirements.txt "$build/python/complete"; then
+    echo "Installing PyTorch into $build/python"
+    if { [ -x "$pip" ] || python3 -m venv "$build/python"; } > "$build/python.log" 2>&1 &&
+      $install -r tests/pytorch/requirements.txt >> "$build/python.log" 2>&1; then
+      cp tests/pytorch/requirements.txt "$build/python/complete"
+    else
+      tail -n 3 "$build/python.log"
+      notes="PyTorch could not be installed, so tests of the bridge are skipped. To try by hand:
+  python3 -m venv $build/python && $pip install -r tests/pytorch/requirements.txt"
+      rm -rf "$build/python"
+    fi
+  fi
+  if [ -x "$pip" ]; then
+    $install --require-hashes -r .packaging/requirements.txt > "$build/tools.log" 2>&1 &
+    tools=$!
   fi
 fi
 if [ "$with_python" = no ]; then
@@ -131,6 +136,7 @@ run_ring quick --suite quick
 if [ "$rings" != quick ]; then
   echo '== Building the rest'
   ninja -C "$build" all meson-test-prereq || fails 'building the rest'
+  [ -z "$tools" ] || wait "$tools" || { tail -n 3 "$build/tools.log"; echo 'Tests of a release are skipped.'; }
   run_ring rest --no-suite quick
 fi
 finish
