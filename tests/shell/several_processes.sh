@@ -98,7 +98,7 @@ while read -r name program flags; do
   train 4 "${name}_more" --resume --max_iters 50
   train 0 "${name}_fewer" --resume --max_iters 50
   # The end of the first part was evaluated too.
-  sed -i '/"step":20,"\(train_loss\|samples\)"/d' "${name}"_*/out/metrics.jsonl
+  sed -i '/"step":20,"train_loss"/d; /"step":20,.*"samples"/d' "${name}"_*/out/metrics.jsonl
   same "${name}_2" "${name}_parts"
   near "${name}_1" "${name}_more"
   near "${name}_1" "${name}_fewer"
