@@ -70,7 +70,8 @@ class Browser {
     const ended = new Promise((resolve) => this.#process.on('exit', resolve));
     this.#process.kill();
     await ended;
-    fs.rmSync(this.#profile, { recursive: true, force: true });
+    // Its other processes write there until they have ended, too.
+    fs.rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
