@@ -148,7 +148,7 @@ constexpr int64_t streams = std::min<int64_t>(4, lanes);
 
 /// Computes the products of M rows of x with a few of a, all sums at once, so that each vector is
 /// loaded once for many and no addition waits for the one before. The sums of a row of x are
-/// `joined`.
+/// `joined`. No loop is left over within a step, so that they stay in registers until then.
 template <int M>
 HWY_INLINE void product_tile(const ConstMatrix& x, const Scalar* const (&rows)[streams],
                              Vector (&sums)[M]) {
