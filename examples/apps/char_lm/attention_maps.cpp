@@ -46,6 +46,14 @@ Maps maps_of_channels(const Tensor& weights, int64_t heads) {
   return maps;
 }
 
+AttentionMap mean_of(const Maps& maps) {
+  AttentionMap mean{.title = {}, .weights = std::vector<double>(maps.front().weights.size())};
+  for (const AttentionMap& map : maps)
+    for (size_t n = 0; n < map.weights.size(); ++n)
+      mean.weights[n] += map.weights[n] / static_cast<double>(maps.size());
+  return mean;
+}
+
 }  // namespace
 
 Weighing weighing_of(const shiftgrad::LanguageModel& model) {
@@ -95,19 +103,12 @@ std::optional<apps::TokenWeights> last_row_of_heads(const shiftgrad::LanguageMod
   bool by_head = heads_of_layer > 1 && layers.size() * heads_of_layer <= most_rows;
   if (by_head) last.row_title = "head";
   for (size_t layer = 0; layer < layers.size(); ++layer) {
-    const Maps& heads = layers[layer];
-    std::vector<double> mean(static_cast<size_t>(T));
-    for (size_t head = 0; head < heads.size(); ++head) {
-      std::span row = std::span(heads[head].weights).last(static_cast<size_t>(T));
-      for (size_t key = 0; key < row.size(); ++key)
-        mean[key] += row[key] / static_cast<double>(heads.size());
-      if (!by_head) continue;
-      last.rows.push_back(shiftgrad::text(layer, ".", head));
+    const Maps maps = by_head ? layers[layer] : Maps{mean_of(layers[layer])};
+    for (size_t head = 0; head < maps.size(); ++head) {
+      std::span row = std::span(maps[head].weights).last(static_cast<size_t>(T));
+      last.rows.push_back(by_head ? shiftgrad::text(layer, ".", head) : shiftgrad::text(layer));
       last.values.insert(last.values.end(), row.begin(), row.end());
     }
-    if (by_head) continue;
-    last.rows.push_back(shiftgrad::text(layer));
-    last.values.insert(last.values.end(), mean.begin(), mean.end());
   }
   return last;
 }
