@@ -29,14 +29,20 @@ void DecodingFlags::add_to(CLI::App& app) {
   add_flag(app, "threads", threads, "THREADS", apps::threads_help, range::thread_count);
 }
 
+shiftgrad::DecodingOptions decoding_options(const shiftgrad::EncoderDecoder& model,
+                                            int64_t max_length) {
+  return {.begin = target_ends.begin,
+          .end = target_ends.end,
+          .max_length = std::min(max_length, model.longest_target() - 1)};
+}
+
 Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
     : flags_(flags),
       threads_(apps::limit_threads(flags.threads)),
       symbols_(run.target_symbols),
       model_(make_model(run)),
-      options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {
+      options_(decoding_options(model_, flags.max_length)) {
   flags.precision.apply(run.flags.precision);
-  options_.max_length = std::min(options_.max_length, model_.longest_target() - 1);
   // An empty search shows what else is wrong with the flags before anything is read.
   beam_search(model_, shiftgrad::pad(std::vector<std::vector<int32_t>>{}), options_, flags_.beam);
 }

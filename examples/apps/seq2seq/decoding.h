@@ -21,6 +21,11 @@ struct DecodingFlags {
   void add_to(CLI::App& app);
 };
 
+/// Returns how a search of this program begins and ends: with targets of at most `max_length`
+/// tokens, and of no more than the model can write.
+shiftgrad::DecodingOptions decoding_options(const shiftgrad::EncoderDecoder& model,
+                                            int64_t max_length);
+
 /// A run that writes targets for sources.
 class Translator {
  public:

@@ -22,11 +22,7 @@ std::vector<std::vector<int32_t>> greedy_targets(const shiftgrad::EncoderDecoder
     for (const std::string& reference : example.references)
       longest = std::max(longest, split(reference, symbols.unit()).size());
   }
-  shiftgrad::DecodingOptions options{
-      .begin = target_ends.begin,
-      .end = target_ends.end,
-      .max_length =
-          std::min<int64_t>(2 * static_cast<int64_t>(longest), model.longest_target() - 1)};
+  shiftgrad::DecodingOptions options = decoding_options(model, 2 * static_cast<int64_t>(longest));
   std::vector<std::vector<int32_t>> targets;
   for (auto& found : beam_search(model, shiftgrad::pad(tokens), options, {.width = 1})) {
     targets.push_back(std::move(found.front().tokens));
