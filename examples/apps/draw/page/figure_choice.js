@@ -1,7 +1,8 @@
 // <figure-choice>: a figure of a report, of which its selects and sliders choose the parts that show: those whose
-// data-NAME is the value of each control of that NAME; a slider says its option. A small map chooses its layer and its head. Maps of the same text read the
-// same cell, and its query and its key are marked in the text below. Charts show the same part of their x axis, on the
-// axes that the selects time, log_x, log_y and smoothing choose, and have one cursor. A button saves their numbers.
+// data-NAME is the value of each control of that NAME; a slider says its option. A small map chooses its layer and its
+// head. Maps of the same text read the same cell, and its query and its key are marked in the text below. Charts show the
+// same part of their x axis, on the axes that the selects time, log_x, log_y and smoothing choose, and have one cursor.
+// A button saves their numbers.
 
 import 'book/map_choice.js';
 
@@ -19,7 +20,7 @@ function csv_of(charts) {
 
 customElements.define('figure-choice', class extends HTMLElement {
   connectedCallback() {
-    for (const name of ['change', 'input']) this.addEventListener(name, () => this.#show());
+    this.addEventListener('input', () => this.#show());
     this.addEventListener('choose', ({ detail }) => this.#choose(detail));
     this.addEventListener('cell', (event) => this.#mark(event.target, event.detail));
     this.addEventListener('zoom', ({ detail }) => this.#view(detail));

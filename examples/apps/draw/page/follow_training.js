@@ -27,7 +27,7 @@ function restore({ chosen, zoomed, open, focus, read }) {
     if (one.type === 'checkbox') one.checked = chosen[n] ?? one.checked;
     else one.value = chosen[n] ?? one.value;
   });
-  for (const figure of document.querySelectorAll('figure-choice')) figure.dispatchEvent(new Event('change'));
+  for (const figure of document.querySelectorAll('figure-choice')) figure.dispatchEvent(new Event('input'));
   charts().forEach((one, n) => { one.view = { ...one.view, ...zoomed[n] }; });
   foldings().forEach((one, n) => { one.open = open[n] ?? one.open; });
   const focused = stops()[focus];
