@@ -1,7 +1,7 @@
 // <clipped-distances i="5" m="2">: the keys of one query on the left, the vectors of clipped distances on the right, and a
 // line from each key to the vector that it reads. Far keys share one, so that its product with the query is made once.
 
-import { attempt, element, fixed, part, slider } from 'book/elements.js';
+import { attempt, element, fixed, in_brackets, part, slider } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import { below } from 'book/subscripts.js';
 
@@ -15,7 +15,6 @@ async function worked_through(m, sees_ahead) {
 }
 
 const row_of = ({ columns, values }, row) => values.slice(row * columns.length, (row + 1) * columns.length);
-const in_brackets = (vector) => `(${vector.map((value) => fixed(value, 0)).join(', ')})`;
 const distance = (delta) => delta === 0 ? 'itself' : `${Math.abs(delta)} ${delta > 0 ? 'back' : 'ahead'}`;
 const listed = (names, word = 'and') => names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
 
@@ -67,11 +66,11 @@ customElements.define('clipped-distances', class extends HTMLElement {
     const [rows, distances, sees] = [c, δ, visible].map((table) => row_of(table, i));
     const gathered = row_of(this.#tables['q·a'], i), products = row_of(this.#tables['q·a by row'], i);
     const read_by = products.map((_, row) => rows.flatMap((own, j) => own === row && sees[j] ? [j] : []));
-    this.querySelector('.asks').textContent = `q${below(i)} = ${in_brackets(row_of(q, i))}`;
+    this.querySelector('.asks').textContent = `q${below(i)} = ${in_brackets(row_of(q, i), 0)}`;
     this.querySelector('.keys').replaceChildren(...rows.map((row, j) =>
       line(row, `k${below(j)}`, distance(distances[j]), sees[j] ? fixed(gathered[j], 0) : '')));
     this.querySelector('.vectors').replaceChildren(...products.map((product, row) =>
-      line(row, `a${below(row)}`, in_brackets(row_of(a, row)), read_by[row].length ? fixed(product, 0) : '')));
+      line(row, `a${below(row)}`, in_brackets(row_of(a, row), 0), read_by[row].length ? fixed(product, 0) : '')));
     const at = (n, count) => 100 * (n + 0.5) / count;
     this.querySelector('svg').innerHTML = rows.map((row, j) => {
       const [from, to] = [at(j, T), at(row, products.length)];

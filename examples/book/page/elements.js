@@ -36,6 +36,9 @@ export const number = (value) => value === undefined ? '–' : value.toFixed(3);
 /// A number with a minus as wide as a digit, and without one before 0.
 export const fixed = (value, digits = 2) => value.toFixed(digits).replace(/^-(0\.?0*)$/, '$1').replace('-', '−');
 
+/// A vector as a sentence has it.
+export const in_brackets = (vector, digits) => `(${vector.map((value) => fixed(value, digits)).join(', ')})`;
+
 /// A number from 0 on in the few digits that a cell has room for.
 export const in_a_cell = (value) =>
   value === 0 ? '0' : value < 0.005 ? '<.01' : value < 0.995 ? value.toFixed(2).slice(1) : value.toFixed(1);

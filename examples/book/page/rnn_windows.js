@@ -2,7 +2,7 @@
 // take together: what each reads, and its hidden state afterwards. The states of a window are worked out below. Two words
 // can be swapped, and the states that change by a bit or more are marked.
 
-import { attempt, choices, element, fixed, part, slider } from 'book/elements.js';
+import { attempt, choices, element, fixed, in_brackets, part, slider } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import { filled } from 'book/numbers.js';
 
@@ -39,7 +39,6 @@ async function states_of(texts, window) {
   ]);
 }
 
-const in_brackets = (vector, digits) => `(${vector.map((value) => fixed(value, digits)).join(', ')})`;
 const quoted = (word) => `“${word}”`;
 const count = (n, name) => `${n} ${name}${n === 1 ? '' : 's'}`;
 
