@@ -6,9 +6,10 @@
 #     .packaging/release.sh --notes VERSION   # prints the changelog's section
 #
 # The folder build-release/VERSION is made anew. It gets the wheels and their source distribution, Debian's packages
-# with their source, the book, the vectors, CITATION.cff, the bill of materials, and SHA256SUMS of all of them. A check that fails prints one
-# line with the file, the value and what was expected. All is built twice, and has to have the same bits. The tag vVERSION need not be there yet. REPOSITORY_URL=ADDRESS
-# says where the project lies on GitHub, for the wheels, the packages and CITATION.cff.
+# with their source, the book, the vectors, CITATION.cff, the bill of materials, and SHA256SUMS of all of them. A check
+# that fails prints one line with the file, the value and what was expected. All is built twice, and has to have the same
+# bits. The tag vVERSION need not be there yet. REPOSITORY_URL=ADDRESS says where the project lies on GitHub, for the
+# wheels, the packages and CITATION.cff.
 set -eu
 cd "$(dirname "$0")/.."
 changelog=.github/CHANGELOG.md

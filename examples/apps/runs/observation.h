@@ -36,7 +36,8 @@ struct Observation {
 /// Texts may be any bytes.
 nlohmann::ordered_json json_of(const Observation& observed);
 
-/// Reads such an object, or any other with a step. Throws an error that begins with `place` where
+/// Reads the samples and what was attended to of such an object, or of any other with a step; the
+/// shares are curves of the run (run_course.h). Throws an error that begins with `place` where
 /// its parts are not what json_of writes.
 Observation observation_of(const nlohmann::json& line, const std::string& place);
 

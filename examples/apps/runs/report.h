@@ -108,9 +108,8 @@ constexpr int seconds_between_pages = 3;
 enum class Moment { training, stopped, ended };
 
 /// Writes the report of a program to a file, whole, in the place of an older one, without the
-/// sections that are empty. While a training
-/// goes on, a browser reads the page anew at intervals. Throws when the page would have 3 MB or
-/// more.
+/// sections that are empty. While a training goes on, a browser reads the page anew at intervals.
+/// Throws when the page would have 3 MB or more.
 void write_report(const std::string& file, const std::string& program,
                   const std::vector<std::string>& names, const std::vector<Section>& sections,
                   Moment moment);
