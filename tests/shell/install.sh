@@ -228,13 +228,13 @@ if ${CXX:-c++} -std=c++17 -fsyntax-only -I "$elsewhere/include" "$place/old.cpp"
 # Every installed header can be included by itself and with all others, without a warning for programs that ask for
 # many. It shows none of the libraries behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of
 # its own.
-folder=$(find "$place" -type d -path '*include/shiftgrad')
-[ "$(ls "$(dirname "$folder")")" = shiftgrad ]
+folder=$headers/shiftgrad
+[ "$(ls "$headers")" = shiftgrad ]
 for compiler in "${CXX:-c++}" g++ clang++; do
   command -v ${compiler%% *} > /dev/null || continue
   for precision in '' -DSHIFTGRAD_DOUBLE; do
     (cd "$folder" && find . -name '*.h' -printf '#include "shiftgrad/%P"\n') |
-      $compiler -std=c++20 $precision -I "$(dirname "$folder")" -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+      $compiler -std=c++20 $precision -I "$headers" -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
         -Wsign-conversion -Werror -fsyntax-only -x c++ -
   done
 done
