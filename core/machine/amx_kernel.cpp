@@ -84,8 +84,9 @@ INLINE_FOR_BFLOAT16 void store_sums(Scalar alpha, Addend added, const Matrix& c)
 
 /// c = alpha a b + added for one or two tiles of rows and of columns.
 template <bool two_rows, bool two_columns>
-FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                                 Addend added, const Matrix& c) {
+FOR_BFLOAT16 void multiply_tiles(const ConstMatrix& a, const Pair* b, Scalar alpha, Addend added,
+                                 const Matrix& c) {
+  const Pair* left = pairs_in(a.data);
   for (int64_t row = 0; row < c.rows; ++row)
     for (int64_t column = 0; column < c.columns; column += side)
       _mm_prefetch(reinterpret_cast<const char*>(&c.at(row, column)), _MM_HINT_T0);
@@ -95,10 +96,10 @@ FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b,
   if constexpr (two_rows && two_columns) clear<3>();
   int64_t depth = 0;
   for (; depth + side <= a.columns; depth += side)
-    multiply_step<two_rows, two_columns>(a.data + depth, a.row_stride, b + depth * tile_columns);
+    multiply_step<two_rows, two_columns>(left + depth, a.row_stride, b + depth * tile_columns);
   if (depth < a.columns) {
     alignas(64) Pair rest_of_a[tile_rows * side], rest_of_b[side * tile_columns];
-    copy_rest_of_rows(a.data + depth, a.row_stride, two_rows ? tile_rows : side, a.columns - depth,
+    copy_rest_of_rows(left + depth, a.row_stride, two_rows ? tile_rows : side, a.columns - depth,
                       rest_of_a);
     copy_rest_of_panel(b + depth * tile_columns, a.columns - depth, rest_of_b);
     multiply_step<two_rows, two_columns>(rest_of_a, side, rest_of_b);
@@ -114,8 +115,9 @@ FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b,
 }
 
 /// c = alpha a b + added for an a whose rows lie dense.
-FOR_BFLOAT16 void multiply_pairs(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                                 Addend added, const Matrix& c) {
+FOR_BFLOAT16 void multiply(const ConstMatrix& a, const Scalar* panel, int64_t /*step*/,
+                           Scalar alpha, Addend added, const Matrix& c) {
+  const Pair* b = pairs_in(panel);
   shape_tiles();
   if (c.rows > side)
     (c.columns > side ? multiply_tiles<true, true> : multiply_tiles<true, false>)(a, b, alpha,
@@ -125,18 +127,13 @@ FOR_BFLOAT16 void multiply_pairs(const MatrixView<const Pair>& a, const Pair* b,
                                                                                     added, c);
 }
 
-FOR_BFLOAT16 void multiply(const ConstMatrix& a, const Scalar* b, int64_t /*step*/, Scalar alpha,
-                           Addend added, const Matrix& c) {
-  multiply_pairs(pairs_in(a), pairs_in(b), alpha, added, c);
-}
-
 /// Multiplies with a tile that has one row 16 times.
 FOR_BFLOAT16 void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Addend added,
                                const Matrix& c) {
-  const MatrixView<const Pair> row = {pairs_in(a.data), 1, a.columns, 0, 1};
+  const ConstMatrix row = {a.data, 1, a.columns, 0, 1};
   for (int64_t column = 0; column < c.columns; column += tile_columns)
-    multiply_pairs(row, pairs_in(b) + column * a.columns, alpha, added.columns_from(column),
-                   c.columns_from(column, c.columns - column));
+    multiply(row, b + column * a.columns, tile_columns, alpha, added.columns_from(column),
+             c.columns_from(column, c.columns - column));
 }
 
 /// Rounds up to 32 dense columns of a to pairs of neighbours in rows.

@@ -85,8 +85,8 @@ INLINE_FOR_BFLOAT16 void store_edge(__m512 alpha, const __m512 (&sums)[rows * ve
 /// of a panel of b. All sums are in registers. Three rows share a pointer: their places are what
 /// the CPU's addresses can express.
 template <int rows, int vectors>
-FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                                Addend added, const Matrix& c) {
+FOR_BFLOAT16 void multiply_rows(const ConstMatrix& a, const Pair* b, Scalar alpha, Addend added,
+                                const Matrix& c) {
   __m512 sums[rows * vectors];
 #pragma GCC unroll 32
   for (int n = 0; n < rows * vectors; ++n) sums[n] = _mm512_setzero_ps();
@@ -94,7 +94,8 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
     for (int64_t column = 0; column < vectors * lanes; column += lanes)
       _mm_prefetch(reinterpret_cast<const char*>(&c.at(row, column)), _MM_HINT_T0);
   const Pair* thirds[(rows + 2) / 3];
-  for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
+  for (int64_t row = 0; row < rows; row += 3)
+    thirds[row / 3] = pairs_in(a.data) + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
   for (int64_t pair = 0; pair < a.columns; ++pair, b += tile_columns) {
     for (int vector = 0; vector < vectors; ++vector)
@@ -122,8 +123,8 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
 
 /// Computes the same for as many rows as c has, at most those of a tile.
 template <int vectors>
-FOR_BFLOAT16 void multiply_columns(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
-                                   Addend added, const Matrix& c) {
+FOR_BFLOAT16 void multiply_columns(const ConstMatrix& a, const Pair* b, Scalar alpha, Addend added,
+                                   const Matrix& c) {
   if (c.rows <= 4) return multiply_rows<4, vectors>(a, b, alpha, added, c);
   if (c.rows <= 8) return multiply_rows<8, vectors>(a, b, alpha, added, c);
   multiply_rows<tile_rows, vectors>(a, b, alpha, added, c);
@@ -131,16 +132,15 @@ FOR_BFLOAT16 void multiply_columns(const MatrixView<const Pair>& a, const Pair* 
 
 FOR_BFLOAT16 void multiply(const ConstMatrix& a, const Scalar* b, int64_t /*step*/, Scalar alpha,
                            Addend added, const Matrix& c) {
-  if (c.columns <= lanes) return multiply_columns<1>(pairs_in(a), pairs_in(b), alpha, added, c);
-  multiply_columns<2>(pairs_in(a), pairs_in(b), alpha, added, c);
+  if (c.columns <= lanes) return multiply_columns<1>(a, pairs_in(b), alpha, added, c);
+  multiply_columns<2>(a, pairs_in(b), alpha, added, c);
 }
 
 /// Multiplies one row with four panels at a time, each of which is in another part of b: so each is
 /// a long run of memory, which is fetched 2 KiB ahead of where it is read.
-FOR_BFLOAT16 void multiply_row(const ConstMatrix& row, const Scalar* panels, Scalar alpha,
+FOR_BFLOAT16 void multiply_row(const ConstMatrix& a, const Scalar* panels, Scalar alpha,
                                Addend added, const Matrix& c) {
   constexpr int64_t streams = 4, ahead = 16 * tile_columns;
-  const MatrixView<const Pair> a = pairs_in(row);
   const __m512 factor = _mm512_set1_ps(alpha);
   const int64_t count = divide_up(c.columns, tile_columns), share = divide_up(count, streams);
   for (int64_t first = 0; first < share; ++first) {
@@ -153,7 +153,7 @@ FOR_BFLOAT16 void multiply_row(const ConstMatrix& row, const Scalar* panels, Sca
     }
     for (int64_t pair = 0; pair < a.columns; ++pair) {
       const auto left =
-          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a.data[pair])));
+          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(pairs_in(a.data)[pair])));
       for (int64_t n = 0; n < streams; ++n, from[n - 1] += tile_columns)
         for (int64_t half = 0; half < 2; ++half) {
           const Pair* right = from[n] + half * lanes;

@@ -29,9 +29,6 @@ inline Pair* pairs_in(Scalar* elements) { return reinterpret_cast<Pair*>(element
 inline const Pair* pairs_in(const Scalar* elements) {
   return reinterpret_cast<const Pair*>(elements);
 }
-inline MatrixView<const Pair> pairs_in(const ConstMatrix& a) {
-  return {pairs_in(a.data), a.rows, a.columns, a.row_stride, a.column_stride};
-}
 
 /// The mask of the first `count` lanes, for any count.
 FOR_BFLOAT16 inline __mmask16 first_lanes(int64_t count) {
