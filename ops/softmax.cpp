@@ -53,6 +53,19 @@ Scalar softmax_row(Scalar* y, int64_t length, Scalar logit) {
   return own / softmax_below(y, greatest, y, length, own);
 }
 
+/// dx = beta dx + factor p (dp - Σ p dp) for each row of K probabilities.
+void add_row_gradients(const Tensor& p, const Tensor& dp, Scalar factor, Scalar beta,
+                       const Tensor& dx) {
+  const int64_t rows = p.size(0) * p.size(1) * p.size(2), K = p.size(3);
+  const auto of_p = ConstMatrix::row_major(p.data(), rows, K);
+  const auto of_dp = ConstMatrix::row_major(dp.data(), rows, K);
+  const auto of_dx = Matrix::row_major(dx.mutable_data(), rows, K);
+  parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
+    add_softmax_gradients(of_p.rows_from(begin, end - begin), of_dp.rows_from(begin, end - begin),
+                          factor, beta, of_dx.rows_from(begin, end - begin));
+  });
+}
+
 }  // namespace
 
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor,
@@ -68,8 +81,7 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
   Tensor p = Tensor::empty(scores.shape());
   accumulate(0, p, scores, factor);
   Scalar* probabilities = p.mutable_data();
-  int64_t rows = B * H * T;
-  parallel_each(rows, 32, [&](int64_t row) {
+  parallel_each(B * H * T, 32, [&](int64_t row) {
     int64_t b = row / (H * T), h = row / T % H, i = row % T;
     Scalar* y = probabilities + row * K;
     auto [begin, end] = hide_keys(y, visibility, b, i, T, K);
@@ -78,18 +90,10 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
                                      sink.defined() ? logits.data()[h] : SoftmaxRow().greatest);
     if (sink.defined()) shares.mutable_data()[row] = share;
   });
-  record(p, {&scores, &sink}, [scores, sink, shares, p, factor, rows, K](const Tensor& dp) {
+  record(p, {&scores, &sink}, [scores, sink, shares, p, factor](const Tensor& dp) {
     if (sink.requires_gradient()) accumulate(sink.open_gradient(), sink_gradient(p, dp, shares));
-    // dscores = factor p (dp - Σ p dp), for each row
     write_gradient(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
-      const auto of_p = ConstMatrix::row_major(p.data(), rows, K);
-      const auto of_dp = ConstMatrix::row_major(dp.data(), rows, K);
-      const auto of_dx = Matrix::row_major(dx.mutable_data(), rows, K);
-      parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
-        add_softmax_gradients(of_p.rows_from(begin, end - begin),
-                              of_dp.rows_from(begin, end - begin), factor, beta,
-                              of_dx.rows_from(begin, end - begin));
-      });
+      add_row_gradients(p, dp, factor, beta, dx);
     });
   });
   return p;
