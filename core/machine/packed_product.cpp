@@ -30,8 +30,11 @@ Interval depths_of(const PanelKernel& kernel, const Factor& a, int64_t begin, in
 }
 
 /// The number of blocks that a result is cut into, if it has as many panels, for the threads to
-/// share.
-constexpr int64_t shared_blocks = 8;
+/// share: more for a larger product, so that each has enough to do.
+int64_t shared_blocks(const ProductShape& shape) {
+  constexpr double worthwhile = 1 << 22;
+  return static_cast<int64_t>(std::clamp(shape.multiplications() / worthwhile, 8.0, 64.0));
+}
 
 /// The threads that are worth their while: one where a and b are small. A kernel that multiplies
 /// several numbers in one go makes more of them in the same time.
@@ -77,8 +80,9 @@ void multiply_blocks(Scalar alpha, const ConstMatrix& a, const Packed& b, Addend
   const Cut& columns = b.pieces();
   const int64_t most_panels = kernel.blocks.row_panels;
   const int64_t row_panels =
-      threads == Threads::one ? most_panels
-                              : divide_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
+      threads == Threads::one
+          ? most_panels
+          : divide_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks(ProductShape(a, c));
   const Cut rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_panels));
   std::optional<Packed> whole;
   if (columns.count > 1) whole.emplace(Packed::left(kernel, a, rows)).pack(threads);
