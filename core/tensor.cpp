@@ -3,9 +3,20 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "core/machine/parallel.h"
 #include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+void fill(Scalar* elements, int64_t count, Scalar value) {
+  parallel_ranges(count, 1 << 16, [&](int64_t begin, int64_t end) {
+    std::fill(elements + begin, elements + end, value);
+  });
+}
+
+}  // namespace
 
 Tensor Tensor::empty(const Dims& shape) {
   Layout layout = Layout::contiguous(shape);
@@ -18,7 +29,7 @@ Tensor Tensor::empty(const Dims& shape) {
 
 Tensor Tensor::full(const Dims& shape, Scalar value) {
   Tensor result = empty(shape);
-  std::fill_n(result.mutable_data(), result.count(), value);
+  fill(result.mutable_data(), result.count(), value);
   return result;
 }
 
@@ -147,7 +158,7 @@ OpenGradient Tensor::open_part(bool overwrites) const {
   int64_t size = storage.value->count();
   if (!storage.gradient) storage.gradient = std::make_shared<Elements>(size);
   if (!overwrites && storage.gradient_written.empty())
-    std::fill_n(storage.gradient->data(), size, Scalar{0});
+    fill(storage.gradient->data(), size, 0);
   Interval own = *layout_.interval();
   own.end = std::max(own.end, own.begin + 1);  // a part of no elements counts as written, too
   add_interval(storage.gradient_written, own);

@@ -116,7 +116,7 @@ MUTANTS = [
     Mutant("zero_gradient of a part that is expanded", "core/tensor.cpp",
            "(count() == 0 || !layout_.is_broadcast())", "true"),
     Mutant("the rest of a gradient is not cleared", "core/tensor.cpp",
-           "    std::fill_n(storage.gradient->data(), size, Scalar{0});\n", ""),
+           "    fill(storage.gradient->data(), size, 0);\n", ""),
     Mutant("tapes of two threads train one tensor", "core/guards.cpp",
            "if (entries_of(now) > 0 && now >> 32 != this_thread()) return false;", "", "core/tape"),
     Mutant("a second recording on a spent tape", "core/tape.cpp",

@@ -139,30 +139,34 @@ Packed::Order Packed::left_order(const PanelKernel& kernel, const ConstMatrix& a
   return in_columns ? Order::columns : Order::rows;
 }
 
-ConstMatrix Packed::part(int64_t n, int64_t depth_block) const {
-  const int64_t first = pieces_.begin(n), count = pieces_.extent(n);
+ConstMatrix Packed::part(int64_t first, int64_t count, int64_t depth_block) const {
   const int64_t begin = depths_.begin(depth_block), depth = depths_.extent(depth_block);
   return side_ == Side::left ? matrix_.block(first, count, begin, depth)
                              : matrix_.block(begin, depth, first, count);
 }
 
 void Packed::pack(Threads threads) const {
-  if (order_ == Order::in_place) return;
-  for_each_task(threads, pieces_.count * depths_.count, [&](int64_t task) {
-    const int64_t n = task % pieces_.count, depth_block = task / pieces_.count;
-    const ConstMatrix numbers = part(n, depth_block);
+  const int64_t tile = width_ * columns_in_element_, blocks = pieces_.count * depths_.count;
+  if (order_ == Order::in_place || blocks == 0) return;
+  constexpr int64_t enough_tasks = 32;
+  const Cut strips(pieces_.size, tile, divide_up(pieces_.size * blocks, tile * enough_tasks));
+  for_each_task(threads, blocks * strips.count, [&](int64_t task) {
+    const int64_t block = task / strips.count, strip = strips.begin(task % strips.count);
+    const int64_t n = block % pieces_.count, depth_block = block / pieces_.count;
+    const int64_t count = std::min(strips.size, pieces_.extent(n) - strip);
+    if (count <= 0) return;  // the last piece has fewer strips
+    const ConstMatrix numbers = part(pieces_.begin(n) + strip, count, depth_block);
     Scalar* to = at(n, depth_block);
-    if (side_ == Side::right)
-      kernel_->pack_right(numbers, to);
-    else if (order_ == Order::panels)
-      kernel_->pack_left(numbers.transposed(), to);
-    else
-      kernel_->convert(numbers, to, order_ == Order::rows ? deep(depth_block) : numbers.rows);
+    if (order_ == Order::columns) return kernel_->convert(numbers, to + strip, pieces_.extent(n));
+    to += strip / columns_in_element_ * deep(depth_block);
+    if (order_ == Order::rows) return kernel_->convert(numbers, to, deep(depth_block));
+    if (side_ == Side::right) return kernel_->pack_right(numbers, to);
+    kernel_->pack_left(numbers.transposed(), to);
   });
 }
 
 Factor Packed::piece(int64_t n, int64_t depth_block) const {
-  const ConstMatrix numbers = part(n, depth_block);
+  const ConstMatrix numbers = part(pieces_.begin(n), pieces_.extent(n), depth_block);
   if (!kernel_) return {numbers};
   if (order_ == Order::in_place)
     return {numbers, kernel_, numbers, width_ * (side_ == Side::left ? numbers.row_stride : 1)};

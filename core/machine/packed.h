@@ -104,7 +104,8 @@ class Packed {
          const Cut& pieces, const Cut& depths);
 
   static Order left_order(const PanelKernel& kernel, const ConstMatrix& a);
-  ConstMatrix part(int64_t n, int64_t depth_block) const;
+  /// So many rows, or columns of a right factor, of one block of depths.
+  ConstMatrix part(int64_t first, int64_t count, int64_t depth_block) const;
   /// The elements of a block of depths.
   int64_t deep(int64_t depth_block) const {
     return depth_block + 1 < depths_.count ? deep_ : last_deep_;
