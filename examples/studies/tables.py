@@ -20,6 +20,7 @@ import csv
 import datetime
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,9 @@ SENTENCES = re.compile(r"<!-- numbers of (\S+) -->(.*\n(?:[^|\n].*\n)*)")
 
 
 def git(*words):
-    """What git says of this checkout, or nothing where it refuses."""
+    """What git says of this checkout, or nothing where it refuses or is not installed."""
+    if not shutil.which("git"):
+        return ""
     done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""
 
