@@ -16,8 +16,9 @@ page() {
   purpose=$("$3" $2 | head -n 1)
   version=$("$3" --version | sed -n '1s/.* //p')
   help2man --no-info --help-option="$2" --name="$purpose" --version-string="$version" --output="$pages/$1.1" "$3"
+  date=$(date -u ${SOURCE_DATE_EPOCH:+-d "@$SOURCE_DATE_EPOCH"} +%Y-%m-%d)
   title=$(echo "$1" | tr '[:lower:]' '[:upper:]')
-  sed "s/^\.TH [^ ]* /.TH $title /; /^\.SH NAME/ { n; s/^[^ ]* /$1 /; }" "$pages/$1.1" > "$pages/titled"
+  sed "s/^\.TH [^ ]* \([^ ]*\) \"[^\"]*\"/.TH $title \1 $date/; /^\.SH NAME/ { n; s/^[^ ]* /$1 /; }" "$pages/$1.1" > "$pages/titled"
   mv "$pages/titled" "$pages/$1.1"
 }
 
