@@ -51,12 +51,14 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 Checkpoint as_checkpoint(RunFile file) {
+  std::string version = file.version();
   file.check_format(language_model_format);
   Checkpoint checkpoint{.model = config_from_json<LanguageModelConfig>(file.at("model")),
                         .vocabulary = vocabulary_from(file),
                         .state = std::move(file.state),
                         .training = file.at("training"),
-                        .weights = with_type(std::move(file.weights), scalar_dtype)};
+                        .weights = with_type(std::move(file.weights), scalar_dtype),
+                        .version = version};
   require(parse_json("training", file.at("training")).is_object(), "training is not a JSON object");
   auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
   require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
@@ -66,7 +68,9 @@ Checkpoint as_checkpoint(RunFile file) {
 
 Checkpoint read_checkpoint(const std::string& path) {
   RunFile file = read_run_file(path);
-  return in_name_of(path, [&] { return as_checkpoint(std::move(file)); });
+  std::string version = file.version();
+  auto read = [&] { return as_checkpoint(std::move(file)); };
+  return in_name_of(path, [&] { return in_spite_of_version(version, read); });
 }
 
 Vocabulary vocabulary_of(const Checkpoint& checkpoint, const std::string& source) {

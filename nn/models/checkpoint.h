@@ -34,6 +34,9 @@ struct Checkpoint {
   std::string training = "{}";
   /// The parameters by name.
   std::map<std::string, StoredTensor> weights{};
+  /// The version of the library that wrote the file, or an empty text; write_checkpoint names its
+  /// own.
+  std::string version{};
 };
 
 /// Writes the whole file, or leaves the old file and throws one line that begins with the path.

@@ -60,11 +60,12 @@ RunFile read(const std::string& path, FloatWidth width) {
 /// was. `instead` is what else may read such a file.
 RunState take(Module& module, const std::string& path, RunFile file, const char* format,
               const json& config, const std::string& instead = "") {
-  in_name_of(path, [&] {
+  auto check = [&] {
     file.check_format(format);
     std::string different = differences(config_of("model", file.at("model")), config);
     require(different.empty(), "a model of the config ", different, instead);
-  });
+  };
+  in_name_of(path, [&] { in_spite_of_version(file.version(), check); });
   load_state_dict(module, file.weights, path);
   return std::move(file.state);
 }

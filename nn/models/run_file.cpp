@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "core/errors.h"
@@ -17,7 +19,7 @@ namespace shiftgrad {
 
 namespace {
 
-const std::string trainer_prefix = "trainer.";
+const std::string trainer_prefix = "trainer.", version_key = "shiftgrad_version";
 
 struct Format {
   std::string_view name, has, readers;
@@ -72,7 +74,30 @@ void check_finite(const RunFile& file) {
               ": not finite, expected finite numbers");
 }
 
+/// Returns the numbers of a version such as 1.2.0, or nothing.
+std::optional<std::array<int, 3>> numbers_of(const std::string& version) {
+  std::array<int, 3> numbers{};
+  const char *next = version.data(), *end = next + version.size();
+  for (int& number : numbers) {
+    auto [rest, error] = std::from_chars(next, end, number);
+    bool is_last = &number == &numbers.back();
+    if (error != std::errc() || number < 0 || (!is_last && (rest == end || *rest != '.')))
+      return {};
+    next = is_last ? rest : rest + 1;
+  }
+  return numbers;
+}
+
 }  // namespace
+
+std::string library_version() { return SHIFTGRAD_VERSION; }
+
+std::string newer_writer(const std::string& version) {
+  auto theirs = numbers_of(version), ours = numbers_of(library_version());
+  if (!theirs || *theirs <= *ours) return "";
+  return text("written by shiftgrad ", (*theirs)[0], ".", (*theirs)[1], ".", (*theirs)[2],
+              ", which is newer than this ", library_version());
+}
 
 bool RunFile::is_of(const std::string& format) const {
   return metadata.contains("format") && metadata.at("format") == format;
@@ -91,6 +116,11 @@ void RunFile::check_format(const std::string& expected) const {
   require(name == expected, "has ", format->has, " (", name, "); read it with ", format->readers,
           wanted);
   at("step");  // or throws
+}
+
+std::string RunFile::version() const {
+  auto entry = metadata.find(version_key);
+  return entry == metadata.end() ? "" : entry->second;
 }
 
 const std::string& RunFile::at(const char* key) const {
@@ -116,6 +146,7 @@ void write_run_file(const std::string& path, RunFile file,
     for (const auto& [name, weight] : file.weights)
       require(!name.starts_with(trainer_prefix), "parameter ", shown(name),
               ", but such names are the trainer's");
+    file.metadata[version_key] = library_version();
     file.metadata["step"] = std::to_string(file.state.step);
     step_of(file);  // or throws
     for (auto [key, loss] : losses_of(file.state))

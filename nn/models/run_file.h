@@ -4,10 +4,16 @@
 //
 //     trainer.NAME                        the tensors that are needed to resume training
 //     format                              in the metadata: who reads the file
+//     shiftgrad_version                   in the metadata: the version of the library that wrote it
 //     step, train_loss, validation_loss   in the metadata: the numbers of the run
 //
 // Whatever else is needed to use the weights is in the metadata, too: the model's config, what its
 // tokens stand for, the flags of its training.
+//
+// The number at the end of a format grows when older versions would misread the file, and they
+// refuse it. Within a format, a newer version may write what an older one does not know, such as
+// another field of a config, which the older one refuses by name. Files of versions before 1.0.0
+// name no version.
 
 #include <cstdint>
 #include <functional>
@@ -15,6 +21,7 @@
 #include <optional>
 #include <string>
 
+#include "core/errors.h"
 #include "core/io/safetensors.h"
 
 namespace shiftgrad {
@@ -25,6 +32,26 @@ constexpr const char* language_model_format = "shiftgrad-1";
 constexpr const char* own_model_format = "shiftgrad-model-1";
 /// Format of what the program seq2seq writes.
 constexpr const char* seq2seq_format = "shiftgrad-seq2seq-1";
+
+/// Returns the version of this library, such as "1.0.0".
+std::string library_version();
+
+/// Returns "written by shiftgrad 1.2.0, which is newer than this 1.0.0" for the version that a file
+/// names, or an empty text where this library is as new, or where no version is named.
+std::string newer_writer(const std::string& version);
+
+/// Calls an action that reads what this version wrote. Its errors say so where that one is newer.
+template <class Action>
+auto in_spite_of_version(const std::string& version, Action action) {
+  try {
+    return action();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    std::string newer = newer_writer(version);
+    fail(error.what(), newer.empty() ? "" : "; ", newer);
+  }
+}
 
 /// What a file says about the run that its weights come from, whatever the model.
 struct RunState {
@@ -50,6 +77,8 @@ struct RunFile {
   /// Throws unless the file is of this format and has a run. The error names what the file has,
   /// what reads it, and what was expected.
   void check_format(const std::string& expected) const;
+  /// Returns the version of the library that wrote the file, or an empty text.
+  std::string version() const;
   /// Returns the text of the metadata under the key. Throws, naming the key, when it is missing.
   const std::string& at(const char* key) const;
 };
@@ -62,11 +91,11 @@ RunFile as_run(SafeTensors content);
 /// the path.
 RunFile read_run_file(const std::string& path);
 
-/// Writes the whole file, or leaves the old file and throws one line that begins with the path.
-/// Only finite losses are written. Refuses a state that could not be read back, weights and a state
-/// that are not finite, and a weight with a name that the trainer's tensors have. Before it writes,
-/// `check`, if given, gets the file without tensors as it would be read back, and throws what is
-/// wrong with it.
+/// Writes the whole file, or leaves the old file and throws one line that begins with the path. The
+/// metadata name this library's version. Only finite losses are written. Refuses a state that could
+/// not be read back, weights and a state that are not finite, and a weight with a name that the
+/// trainer's tensors have. Before it writes, `check`, if given, gets the file without tensors as it
+/// would be read back, and throws what is wrong with it.
 void write_run_file(const std::string& path, RunFile file,
                     const std::function<void(const RunFile& read)>& check = {});
 

@@ -372,6 +372,16 @@ class Texts(unittest.TestCase):
         self.assertEqual(words.target_vocabulary.decode([0, *words.target_vocabulary.encode("1 7"), 1]), "1 7")
 
 
+class Versions(unittest.TestCase):
+    def test_a_newer_one_is_named(self):
+        with safe_open("music_transformer/best.safetensors", "pt") as file:
+            metadata = file.metadata()
+        metadata["shiftgrad_version"] = "1000.2.3"
+        save_file(load_file("music_transformer/best.safetensors"), "newer", metadata)
+        with self.assertWarnsRegex(UserWarning, "^newer: written by shiftgrad 1000.2.3, which is newer than this "):
+            sg.load("newer")
+
+
 class Mistakes(unittest.TestCase):
     def refused(self, kind, line, call):
         with self.subTest(line), self.assertRaisesRegex(kind, f"^{line}$") as refusal:

@@ -8,7 +8,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from cases import TESTS, Program, changed, check, lines, metrics, read, run, write
-from checkpoints import broken_copies
+from checkpoints import broken_copies, read_checkpoint, write_checkpoint
 
 char_lm = Program(sys.argv[1])
 TINY = """--data text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --max_iters 20 --warmup_iters 2
@@ -57,6 +57,31 @@ def reads_a_run_of_an_earlier_time():
     char_lm.runs(f"eval {OLD_RUN} --data {OLD_RUN}/sentences.txt", r"^3\.047 bits per character")
     char_lm.runs(f"generate {OLD_RUN} --prompt 'The cat' --length 30")
     char_lm.runs(f"inspect {OLD_RUN}")
+
+
+def reads_a_run_of_a_newer_version():
+    """It says so and goes on where the format is the same, and refuses another format, or a setting that it does not know."""
+    own = char_lm.runs("--version").split()[1]
+    newer = f"written by shiftgrad 1000.2.3, which is newer than this {own}"
+    train("--out_dir newer --max_iters 10")
+    check(read("newer/metrics.jsonl").splitlines()[0].endswith(f'"shiftgrad_version":"{own}"}}'), "version in metrics")
+    char_lm.runs("inspect newer", f"^written by +shiftgrad {re.escape(own)}$")
+    for name in "best", "last":
+        facts, tensors = read_checkpoint(f"newer/{name}.safetensors")
+        check(facts["shiftgrad_version"] == own, f"version in {name}: {facts}")
+        write_checkpoint(f"newer/{name}.safetensors", facts | {"shiftgrad_version": "1000.2.3"}, tensors)
+    write("newer/metrics.jsonl", read("newer/metrics.jsonl").replace(f'"{own}"', '"1000.2.3"'))
+    for command in "inspect newer", "generate newer --length 3", "report newer --out newer.html", "plot newer":
+        done = char_lm.succeeds(command)
+        check(done.errors.count("\n") == 1 and newer in done.errors, f"{command}: {done.errors}")
+    done = char_lm.succeeds("train --resume --out_dir newer --max_iters 20")
+    check(newer in done.errors, f"resumed: {done.errors}")
+    versions = re.findall('"shiftgrad_version":"(.*?)"', read("newer/metrics.jsonl"))
+    check(versions == ["1000.2.3", own], f"versions in metrics: {versions}")
+    for change in {"format": "shiftgrad-2"}, {"model": facts["model"][:-1] + ',"news":1}'}:
+        os.makedirs("refused", exist_ok=True)
+        write_checkpoint("refused/best.safetensors", facts | {"shiftgrad_version": "1000.2.3"} | change, tensors)
+        char_lm.refuses("generate refused", f"; {newer}")
 
 
 def samples_as_people_expect():
@@ -342,6 +367,6 @@ def fails_under_way():
     check(done.errors.count("\n") == 1, f"a run that diverges: {done.errors}")
 
 
-run(trains_scores_and_writes, reads_a_run_of_an_earlier_time, samples_as_people_expect, trains_every_model,
-    compares_models, scores_in_other_modes, computes_the_same_on_one_thread, names_what_slows_products_down, helps,
+run(trains_scores_and_writes, reads_a_run_of_an_earlier_time, reads_a_run_of_a_newer_version, samples_as_people_expect,
+    trains_every_model, compares_models, scores_in_other_modes, computes_the_same_on_one_thread, names_what_slows_products_down, helps,
     refuses_what_cannot_be_meant, refuses_broken_checkpoints, fails_under_way)

@@ -21,6 +21,7 @@
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/runs/model_file.h"
 #include "examples/apps/runs/report.h"
+#include "examples/apps/runs/writers.h"
 #include "nn/models/run_file.h"
 #include "nn/parameter_budget.h"
 #include "run_folder.h"
@@ -243,11 +244,14 @@ Inspected inspected(const std::string& path) {
       shiftgrad::in_name_of(path, [&header = header] { return as_run(without_values(header)); });
   Inspected result{{file, path}, std::move(listing)};
   for (const auto& [name, tensor] : file.weights) result.names.push_back(name);
+  apps::note_writer(path, file.version());
   if (file.is_of(shiftgrad::seq2seq_format)) result.unit = " per token";
   if (!file.is_of(shiftgrad::language_model_format)) return result;
   // Bad flags and weights that do not fit are refused here as by the other commands.
-  SavedRun run =
-      saved_run(shiftgrad::in_name_of(path, [&] { return shiftgrad::as_checkpoint(file); }), path);
+  SavedRun run = shiftgrad::in_spite_of_version(file.version(), [&] {
+    return saved_run(shiftgrad::in_name_of(path, [&] { return shiftgrad::as_checkpoint(file); }),
+                     path);
+  });
   result.names = checked_names(run);
   result.unit = " per character";
   result.vocabulary = shiftgrad::text(run.vocabulary.size(), ' ', run.flags.vocab);
@@ -257,6 +261,8 @@ Inspected inspected(const std::string& path) {
 void print(const Inspected& shown) {
   const auto& [file, listing, names, unit, vocabulary] = shown;
   std::cout << printable(file.path) << "\nhas              " << file.has() << '\n';
+  if (!file.version().empty())
+    std::cout << "written by       shiftgrad " << printable(file.version(), longest_cell) << '\n';
   if (file.metadata.contains("step"))
     std::cout << "step             " << file.state.step << "\ntrain loss       "
               << loss(file.state.train_loss, unit) << "\nvalidation loss  "

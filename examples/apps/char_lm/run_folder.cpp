@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "examples/apps/runs/weights.h"
+#include "examples/apps/runs/writers.h"
 
 namespace char_lm {
 
@@ -18,7 +19,12 @@ SavedRun saved_run(shiftgrad::Checkpoint checkpoint, const std::string& path) {
 }
 
 SavedRun load_checkpoint(const std::string& path) {
-  return saved_run(shiftgrad::read_checkpoint(path), path);
+  shiftgrad::Checkpoint checkpoint = shiftgrad::read_checkpoint(path);
+  std::string version = checkpoint.version;
+  auto read = [&] { return saved_run(std::move(checkpoint), path); };
+  SavedRun run = shiftgrad::in_spite_of_version(version, read);
+  apps::note_writer(path, version);
+  return run;
 }
 
 SavedRun load_run(const std::string& run, const std::string& name) {

@@ -26,6 +26,7 @@
 #include "examples/apps/draw/printable.h"
 #include "examples/apps/draw/terminal_text.h"
 #include "examples/apps/runs/stop_request.h"
+#include "examples/apps/runs/writers.h"
 
 namespace apps {
 
@@ -89,6 +90,12 @@ void warn_of_slow_products(const CLI::App& program, const Command& command,
                "--precision bfloat16 gains no time on this CPU, which multiplies floats as fast");
 }
 
+/// Says which files a newer version wrote, of those that a command has read.
+void warn_of_newer_writers(const CLI::App& program, const ProcessGroup& peers) {
+  for (const std::string& note : take_notes_on_writers())
+    if (peers.rank() == 0) print_line(program, printable(note, longest_line));
+}
+
 int run(const CLI::App& program, const Command& command, ProcessGroup& peers) {
   // Writing into a pipe that nobody reads then fails, as into a full disk.
   if (command.outlives_readers) std::signal(SIGPIPE, SIG_IGN);
@@ -98,6 +105,7 @@ int run(const CLI::App& program, const Command& command, ProcessGroup& peers) {
   } catch (const std::exception& error) {
     return complain(program, reason(&command, error), bad_input, peers);
   }
+  warn_of_newer_writers(program, peers);
   warn_of_slow_products(program, command, peers);
   return finish(program, &command, std::move(work), peers);
 }

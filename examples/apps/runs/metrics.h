@@ -12,7 +12,8 @@ namespace apps {
 /// The course of a run as JSON lines. A line has some of `step`, `loss`, `learning_rate`,
 /// `gradient_norm`, `tokens_per_second`, `seconds` (of all steps since the line before),
 /// `waiting` (the share of the step spent waiting for other processes), `train_loss` and
-/// `validation_loss`. Losses are in nats. A line of its own has what was observed (observation.h).
+/// `validation_loss`. The first line has `shiftgrad_version`, and so has the first one that another
+/// version wrote. Losses are in nats. A line of its own has what was observed (observation.h).
 class Metrics {
  public:
   /// Opens the file to continue after `step`. Lines about later steps and incomplete lines are
@@ -26,9 +27,9 @@ class Metrics {
   void write(const Observation& observed);
 
  private:
-  void write(const nlohmann::ordered_json& line);
+  void write(nlohmann::ordered_json line);
 
-  std::string path_;
+  std::string path_, version_;  // what the lines so far name
   shiftgrad::Descriptor file_{-1};
 };
 

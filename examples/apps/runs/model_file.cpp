@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "examples/apps/draw/json_text.h"
+#include "writers.h"
 
 namespace apps {
 
@@ -22,7 +23,9 @@ std::string ModelFile::has() const {
 }
 
 ModelFile read_model_file(const std::string& path) {
-  return {shiftgrad::read_run_file(path), path};
+  ModelFile file{shiftgrad::read_run_file(path), path};
+  note_writer(path, file.version());
+  return file;
 }
 
 namespace {

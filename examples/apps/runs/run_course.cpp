@@ -10,6 +10,7 @@
 #include "core/io/read_file.h"
 #include "named_run.h"
 #include "out_folder.h"
+#include "writers.h"
 
 namespace apps {
 
@@ -43,9 +44,15 @@ void read_line(const std::string& text, const std::string& place, RunCourse& cou
     take(line, name, place, course.seconds, course.*points);
   if (line.contains("samples") || line.contains("attended"))
     course.observations.push_back(observation_of(line, place));
+  course.version = version_in(line, course.version);
 }
 
 }  // namespace
+
+std::string version_in(const nlohmann::json& line, const std::string& before) {
+  auto entry = line.find("shiftgrad_version");
+  return entry != line.end() && entry->is_string() ? entry->get<std::string>() : before;
+}
 
 double RunCourse::last_step() const {
   double step = 0;
@@ -83,6 +90,7 @@ RunCourse read_course(const std::string& out_dir, RunCourse earlier) {
     course.bytes += course.last_line.size();
   }
   require(!course.batches.empty() || !course.validation.empty(), path, ": has no finite loss");
+  note_writer(path, course.version);
   return course;
 }
 

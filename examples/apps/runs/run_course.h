@@ -26,6 +26,7 @@ struct RunCourse {
   std::vector<Measured> exact_matches, edit_rates;
   std::vector<Observation> observations;
   double seconds = 0;
+  std::string version{};  // that wrote the last lines, or empty
 
   /// The lines that it was read from: how many, their bytes, and the last one.
   int lines = 0;
@@ -45,6 +46,9 @@ struct RunCourse {
 /// still being written, is no error. Reads only what was added where the last line of an earlier
 /// course stands where it stood.
 RunCourse read_course(const std::string& out_dir, RunCourse earlier = {});
+
+/// Returns the version of the library that a line of metrics names, or `before`.
+std::string version_in(const nlohmann::json& line, const std::string& before);
 
 /// Returns a line of a chart, of at most `most` evenly spread points and the last one.
 Line line_of(const std::string& name, const std::vector<Measured>& points, LineStyle style,

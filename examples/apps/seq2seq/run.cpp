@@ -8,6 +8,7 @@
 #include "core/io/json.h"
 #include "examples/apps/runs/named_run.h"
 #include "examples/apps/runs/weights.h"
+#include "examples/apps/runs/writers.h"
 #include "nn/models/config.h"
 #include "nn/state_dict.h"
 
@@ -78,7 +79,11 @@ void write_run(const std::string& path, const SavedRun& run) {
 
 SavedRun load_checkpoint(const std::string& path) {
   shiftgrad::RunFile file = shiftgrad::read_run_file(path);
-  return in_name_of(path, [&] { return run_from(std::move(file), path); });
+  std::string version = file.version();
+  auto read = [&] { return run_from(std::move(file), path); };
+  SavedRun run = in_name_of(path, [&] { return shiftgrad::in_spite_of_version(version, read); });
+  apps::note_writer(path, version);
+  return run;
 }
 
 SavedRun load_run(const std::string& run, const std::string& name) {

@@ -17,6 +17,7 @@
 #include "core/errors.h"
 #include "core/io/safetensors.h"
 #include "examples/apps/char_lm/run_folder.h"
+#include "examples/apps/runs/writers.h"
 #include "examples/apps/seq2seq/run.h"
 #include "nn/models/config.h"
 
@@ -134,7 +135,10 @@ nb::dict load_run(const nb::bytes& run) {
   require(!format.starts_with("shiftgrad-model-"), path,
           ": a model of a program's own, which only that program can make; expected a run of "
           "char_lm or seq2seq");
-  return format.starts_with("shiftgrad-seq2seq-") ? encoder_decoder(path) : language_model(path);
+  nb::dict result =
+      format.starts_with("shiftgrad-seq2seq-") ? encoder_decoder(path) : language_model(path);
+  result["notes"] = apps::take_notes_on_writers();
+  return result;
 }
 
 /// Names and values of parameters, as Python hands them over.

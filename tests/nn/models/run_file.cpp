@@ -103,6 +103,57 @@ TEST_CASE("save: what does not fit is refused, and the model stays as it was") {
   CHECK(state_dict(model) == before);
 }
 
+TEST_CASE(
+    "save: a file names the version that wrote it, and a newer one's is read as far as it goes") {
+  TemporaryFolder folder;
+  std::string path = folder.file("own"), own = library_version();
+  OwnModel model = own_model(1), other = own_model(2);
+  save(model, path);
+  CHECK(read_run_file(path).version() == own);
+  SafeTensors content = read_safetensors(path);
+  auto rewrite = [&](auto change) {
+    SafeTensors changed = content;
+    change(changed.metadata);
+    write_safetensors(path, changed);
+  };
+  rewrite([](auto& metadata) { metadata.erase("shiftgrad_version"); });
+  CHECK(read_run_file(path).version().empty());
+  load(other, path);
+  rewrite([](auto& metadata) { metadata["shiftgrad_version"] = "100.2.3"; });
+  load(other, path);
+  CHECK(state_dict(other) == state_dict(model));
+  rewrite([](auto& metadata) {
+    metadata["shiftgrad_version"] = "100.2.3";
+    metadata["model"] = R"({"vocab_size": 7, "news": 1})";
+  });
+  CHECK(refusal([&] { load(other, path); }) ==
+        path +
+            ": a model of the config news 1, expected none; written by shiftgrad 100.2.3, which "
+            "is newer than this " +
+            own);
+  rewrite([](auto& metadata) {
+    metadata["shiftgrad_version"] = "100.2.3";
+    metadata["format"] = "shiftgrad-model-2";
+  });
+  CHECK(refusal([&] {
+          load(other, path);
+        }).starts_with(path + ": has the format \"shiftgrad-model-2\", expected the format "));
+  CHECK(refusal([&] { load(other, path); }).ends_with("which is newer than this " + own));
+}
+
+TEST_CASE("newer_writer: numbers are compared, and what is no version says nothing") {
+  std::string own = library_version();
+  CHECK(newer_writer("10000.0.0") ==
+        "written by shiftgrad 10000.0.0, which is newer than this " + own);
+  CHECK(newer_writer("10000.0.0-rc1\n") == newer_writer("10000.0.0"));
+  CHECK(!newer_writer(own + "0").empty() == (own.back() != '0'));
+  for (std::string version :
+       {own, std::string("0.0.9"), std::string("0.0.10"), std::string(""), std::string("10000"),
+        std::string("10000."), std::string("10000.0"), std::string("10000.0."),
+        std::string("10000.-1.0"), std::string("99999999999.0.0"), std::string("new")})
+    CHECK_MESSAGE(newer_writer(version).empty(), version);
+}
+
 TEST_CASE("save: what could not be read back is not written") {
   struct NoObject : OwnModel {
     using OwnModel::OwnModel;

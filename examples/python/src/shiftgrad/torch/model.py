@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -295,10 +296,13 @@ def load(run: str | os.PathLike[str]) -> LanguageModel | EncoderDecoder:
     """Returns the model that char_lm or seq2seq trained: a LanguageModel or an EncoderDecoder.
 
     `run` is the folder, for its best checkpoint, or one of the checkpoints in it. The model is in eval
-    mode; in training it drops at the rates of its training. Raises a ValueError that begins with the path
+    mode; in training it drops at the rates of its training. A run that a newer version wrote is read with a
+    warning, as far as this one knows what is in it. Raises a ValueError that begins with the path
     where the file is missing, damaged, or of another kind.
     """
     read = _extension.load_run(inputs.path("load", "run", run))
+    for note in read["notes"]:
+        warnings.warn(note, stacklevel=2)
     model = _models[read["name"]](read["name"], read["config"], read["parameters"], copy_values=False)
     model.flags = json.loads(read["flags"])
     for name in ("vocabulary", "source_vocabulary", "target_vocabulary"):
