@@ -9,6 +9,9 @@ const url = process.env.BOOK_URL;
 
 const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attributes}>${escape(chapter.title)}</a>`;
 
+/// No line of a title ends within a word such as Transformer-XL.
+const unbroken = (title) => title.replace(/\w+-\w+/g, '<span class="unbroken">$&</span>');
+
 /// The exercises of a chapter, as an attribute (page/finished_exercises.js).
 function exercises({ html }) {
   const names = [...html.matchAll(/<exercise-check name="([^"]*)"/g)].map(([, name]) => name);
@@ -140,7 +143,7 @@ ${is_chapter ? progress(chapters, chapter) : ''}
 <color-scheme></color-scheme>
 </header>
 ${is_chapter ? sections(chapter) : ''}<main id="text">
-<h1>${is_chapter ? `<span class="order">Chapter ${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
+<h1>${is_chapter ? `<span class="order">Chapter ${chapter.order}</span> ` : ''}${unbroken(escape(chapter.title))}</h1>
 ${where(chapter)}${without_scripts(chapter.html)}${with_addresses(chapter.html)}
 </main>
 <footer>
