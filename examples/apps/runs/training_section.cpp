@@ -30,14 +30,15 @@ struct Quantity {
   const char *title, *unit;
   std::vector<Measured> RunCourse::*points;
   bool noisy;
+  bool is_share = false;  // its axis goes from 0 to 1
 };
 
 constexpr Quantity beside_loss[] = {
     {"Learning rate", "", &RunCourse::learning_rates, false},
     {"Norm of the gradient", "", &RunCourse::gradient_norms, true},
     {"Speed", "tokens/s", &RunCourse::speeds, true},
-    {"Exact translations", "share", &RunCourse::exact_matches, false},
-    {"Edits", "share of the symbols", &RunCourse::edit_rates, false},
+    {"Exact translations", "share", &RunCourse::exact_matches, false, true},
+    {"Edits", "share of the symbols", &RunCourse::edit_rates, false, true},
 };
 
 /// The charts of the runs, over steps and over times.
@@ -80,6 +81,7 @@ class TrainingCharts {
     std::vector<std::string> charts;
     for (const Quantity& quantity : beside_loss) {
       Chart chart = empty(quantity.title, quantity.unit);
+      if (quantity.is_share) chart.y = {.title = quantity.unit, .low = 0, .high = 1};
       for (size_t n = 0; n < runs_.size(); ++n) {
         const std::vector<Measured>& points = runs_[n].second->*quantity.points;
         if (points.empty()) continue;
