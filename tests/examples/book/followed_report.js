@@ -8,17 +8,13 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
-const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
-const { most_wait } = require('./waiting.js');
+const { launch } = require('./browser.js');
 
 const [report, training] = process.argv.slice(2);
 
 async function main() {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], timeout: most_wait,
-  });
+  const browser = await launch();
   const page = await browser.newPage();
-  page.setDefaultTimeout(most_wait);
   page.on('pageerror', (error) => { throw error; });
   page.on('request', (request) => assert.match(request.url(), /^(file|data):/));
   await page.goto(`file://${path.resolve(report)}`);

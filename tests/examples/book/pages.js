@@ -11,16 +11,16 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
-const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
 const { check_addresses } = require('./addresses.js');
-const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
+const { launch } = require('./browser.js');
+const { check_page, check_shift, check_width, narrow, note_shifts, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
 const { check_downloads } = require('./downloads.js');
 const { check_old_browsers } = require('./old_browsers.js');
 const { check_odd_input } = require('./odd_input.js');
 const { moved } = require('../../../examples/book/make/moved.js');
 const { check_words } = require('./words.js');
-const { most_wait, settled } = require('./waiting.js');
+const { settled } = require('./waiting.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
 const most_bytes = 3.6e6;
@@ -49,20 +49,6 @@ function delay_requests(milliseconds) {
   Worker.prototype.postMessage = function (...message) { later(() => post.apply(this, message), milliseconds); };
 }
 
-/// A browser all of whose pages, also those that a check opens, wait for as long as a slow machine may need.
-async function launch() {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], timeout: most_wait,
-  });
-  const new_context = browser.newContext.bind(browser);
-  browser.newContext = async (options) => {
-    const context = await new_context(options);
-    context.setDefaultTimeout(most_wait);
-    return context;
-  };
-  return browser;
-}
-
 /// Opens a page of the book, for a reader who wants no motion. What goes wrong on it, now or later, is an offence.
 async function open(browser, name, fragment = '') {
   const page = await browser.newPage({ viewport: wide, reducedMotion: 'reduce' });
@@ -72,6 +58,7 @@ async function open(browser, name, fragment = '') {
     if (!/^(file|data|blob):/.test(request.url())) offend(name, `a request to ${request.url()}`);
   });
   if (process.env.DELAY) await page.addInitScript(delay_requests, Number(process.env.DELAY));
+  await page.addInitScript(note_shifts);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`file://${path.resolve(book, name)}${fragment}`);
   await page.waitForLoadState('load');
@@ -130,6 +117,7 @@ async function read(browser, name) {
   const before = Date.now();
   const say = (what) => offend(name, what);
   const linked = await open(browser, name);
+  await check_shift(linked, say);
   await check_addresses(linked, (fragment) => open(browser, name, fragment), say);
   await linked.close();
   const page = await open(browser, name);
