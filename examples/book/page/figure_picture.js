@@ -11,6 +11,7 @@ const own_looks = 'body { display: block; max-width: none; margin: 0; padding: 0
   'main > figure#picture { margin: 0; max-width: none; border-radius: 0; } ' +
   'main > figure#picture > * { min-height: 0; } ' +  // room for what comes is none for what is there
   'a[href]:not(svg *) { text-decoration: underline; } ' +  // an SVG that is a picture has no links
+  '* { scrollbar-width: none; } ' +  // nobody can scroll it
   '*, ::before, ::after { animation: none !important; transition: none !important; } ' +  // where all has come to its place
   '.book :is(.wide, table) { overflow: visible; background: none; }';
 
