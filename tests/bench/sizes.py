@@ -115,10 +115,11 @@ def row(options, size):
 
 
 def parser_of(doc, folder, only):
-    """The flags that growth.py has, too."""
+    """The flags that growth.py and scaling.py have, too; the folder is where there is a text for it."""
     parser = argparse.ArgumentParser(description=doc.split("\n", 1)[0])
     parser.add_argument("build", type=Path, help="build folder of shiftgrad")
-    parser.add_argument("--folder", type=Path, default=Path("sizes"), help=folder)
+    if folder:
+        parser.add_argument("--folder", type=Path, default=Path("sizes"), help=folder)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="", help=f"{only} with this in their name")
     parser.add_argument("--before", type=str.split, default=[], help="words before each command, such as 'chrt -f 40'")
