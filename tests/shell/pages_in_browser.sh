@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the book below the folder $1, and reads it in Debian's chromium: all pages, with a mouse and by keyboard
-# alone, on a phone, in light and in dark (tests/examples/book/pages.js). Screenshots are in book/pictures there.
+# alone, on a phone, in light and in dark (tests/examples/book/pages.js).
 # Skipped where chromium, node, emscripten or what makes pages is missing, and where npm cannot get playwright.
 set -eu
 built=$(realpath "$1")
@@ -19,4 +19,4 @@ examples/book/build.sh
 .packaging/notices.py --check "$BUILD/notices.txt" book "$BUILD" "$BUILD/wasm"
 [ "$(uname -m)" != x86_64 ] || NATIVE=$(tests/examples/book/native.sh "$built")
 export NATIVE
-node tests/examples/book/pages.js "$BUILD" "$BUILD/pictures"
+node tests/examples/book/pages.js "$BUILD"

@@ -29,7 +29,7 @@ awk 'BEGIN { for (n = 0; n < 200; n++) print n "\t" n * 7 }' > pairs
 "$seq2seq" train --data pairs --n_layer 2 --n_head 2 --n_embd 16 --batch_size 8 --max_len 10 --max_iters 20 \
   --eval_interval 10 --log_interval 1 --out_dir pairs_run > log
 "$seq2seq" report pairs_run --out pages/pairs.html
-node "$tests/examples/book/pages.js" pages pictures
+node "$tests/examples/book/pages.js" pages
 
 # A training that goes on until it is stopped, and its report, which goes on with it.
 mkdir followed

@@ -385,8 +385,10 @@ async function check_print(page, offend) {
   await page.emulateMedia({ media: 'screen' });
 }
 
-/// A picture of a whole page. Playwright's own is packed tighter, which takes longer.
-async function take_picture(page, file) {
+/// A picture of a whole page, where the environment asks for it. Playwright's own is packed tighter, which takes longer.
+async function take_picture(page, name, kind) {
+  const folder = process.env.PICTURES;
+  if (!folder) return;
   const { clientWidth: width, scrollHeight: height } = await page.evaluate(() => {
     const { clientWidth, scrollHeight } = document.documentElement;
     return { clientWidth, scrollHeight };
@@ -396,7 +398,8 @@ async function take_picture(page, file) {
     format: 'png', optimizeForSpeed: true, captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 },
   });
   await session.detach();
-  fs.writeFileSync(file, data, 'base64');
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, name.replace('.html', `-${kind}.png`)), data, 'base64');
 }
 
 /// In the page, before all else: adds up how far what has been shown moves.
@@ -448,9 +451,8 @@ async function check_without_scripts(page, offend) {
   await context.close();
 }
 
-async function check_page({ page, name, book, pictures, offend }) {
-  const picture = (kind) =>
-    take_picture(page, path.join(pictures, name.replace('.html', `-${kind}.png`)));
+async function check_page({ page, name, book, offend }) {
+  const picture = (kind) => take_picture(page, name, kind);
   const is_of_book = await page.locator('link[href="book.css"]').count() > 0;  // else it is a report
   await check_names(page, offend);
   if (is_of_book) {

@@ -1,11 +1,11 @@
 // Drives Debian's chromium through all pages of the book, from a disk, as a reader would: with a mouse, with the
 // keyboard alone, on a phone, in light and in dark.
 //
-//     node pages.js BOOK PICTURES [PAGE…]
+//     node pages.js BOOK [PAGE…]
 //
-// BOOK is the folder of the pages, PICTURES one for screenshots. figures/ has a check for each figure that does
-// more than its controls show; it is found by the figure's name. Readers mostly wait, so several pages are read at a
-// time; those that train are read alone. DELAY=150 makes the library answer that many milliseconds late, as on a slow
+// BOOK is the folder of the pages. PICTURES=FOLDER keeps screenshots of them. figures/ has a check for each figure that
+// does more than its controls show; it is found by the figure's name. Readers mostly wait, so several pages are read at
+// a time; those that train are read alone. DELAY=150 makes the library answer that many milliseconds late, as on a slow
 // machine, which finds a check that does not wait.
 
 const fs = require('node:fs');
@@ -22,7 +22,7 @@ const { moved } = require('../../../examples/book/make/moved.js');
 const { check_words } = require('./words.js');
 const { settled } = require('./waiting.js');
 
-const [book, pictures, ...asked] = process.argv.slice(2);
+const [book, ...asked] = process.argv.slice(2);
 const most_bytes = 3.6e6;
 const at_a_time = 3;
 const offences = [];
@@ -121,24 +121,23 @@ async function read(browser, name) {
   await check_addresses(linked, (fragment) => open(browser, name, fragment), say);
   await linked.close();
   const page = await open(browser, name);
-  await check_page({ page, name, book, pictures, offend: say });
+  await check_page({ page, name, book, offend: say });
   if (fs.existsSync(path.join(book, 'glossary.html'))) await check_words(page, name, book, say);
   await check_odd_input(page, say);
   const is_changed = await check_controls(page, say);
   if (is_changed) await page.close();
   const fresh = is_changed ? await open(browser, name) : page;
   await check_figures(fresh, name);
-  await take_picture(fresh, path.join(pictures, name.replace('.html', '-used.png')));
+  await take_picture(fresh, name, 'used');
   await fresh.setViewportSize(narrow);
   await settled(fresh);
   await check_width(fresh, say);
-  await take_picture(fresh, path.join(pictures, name.replace('.html', '-used-narrow.png')));
+  await take_picture(fresh, name, 'used-narrow');
   await fresh.close();
   console.log(`${name}: ${((Date.now() - before) / 1000).toFixed(1)} s`);
 }
 
 async function main() {
-  fs.mkdirSync(pictures, { recursive: true });
   check_size();
   const browser = await launch();
   const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
