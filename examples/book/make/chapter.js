@@ -19,9 +19,11 @@ markdown.renderer.rules.code_inline = in_line;
 markdown.use(equations).use(headings).use(folds).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
 // A table that ends in remarks has these below the other columns on a phone.
+const remarks = ['remark', 'what it is', 'changes'];
 markdown.renderer.rules.table_open = (tokens, n) => {
-  const head = tokens.slice(n, n + 13).filter(({ type }) => type === 'inline').map(({ content }) => content);
-  const kind = head[2] === 'remark' ? 'wide remarks' : 'wide';
+  const end = tokens.findIndex(({ type }, place) => place > n && type === 'thead_close');
+  const head = tokens.slice(n, end).filter(({ type }) => type === 'inline').map(({ content }) => content);
+  const kind = remarks.includes(head.at(-1)) ? 'wide remarks' : 'wide';
   return `<div class="${kind}" tabindex="0" role="group" aria-label="Table"><table>\n`;
 };
 markdown.renderer.rules.table_close = () => '</table></div>\n';
