@@ -115,7 +115,7 @@ def row(options, size):
 
 
 def parser_of(doc, folder, only):
-    """The flags that growth.py and scaling.py have, too; the folder is where there is a text for it."""
+    """The flags that growth.py, kinds.py and scaling.py have, too; the folder is where there is a text for it."""
     parser = argparse.ArgumentParser(description=doc.split("\n", 1)[0])
     parser.add_argument("build", type=Path, help="build folder of shiftgrad")
     if folder:
