@@ -127,9 +127,9 @@ def parser_of(doc, folder, only):
     return parser
 
 
-def print_rows(options, name, columns, rows):
+def print_rows(options, name, columns, rows, script=None):
     """Prints each row of a table when it is made, and keeps it."""
-    about = tables.measured(f"tests/bench/{name}.py build --rounds {options.rounds}")
+    about = tables.measured(f"tests/bench/{script or name}.py build --rounds {options.rounds}")
     print(tables.table({"columns": columns, "rows": []}))
     for one in rows:
         print(tables.table({"columns": columns, "rows": [one]}).splitlines()[-1], flush=True)
