@@ -23,7 +23,7 @@ for file in "$place"/again/*; do
   if ! cmp -s "$first" "$file"; then
     echo "$(basename "$file"): two builds of one commit differ, expected the same bits" >&2
     differing=$((differing + 1))
-    ! command -v diffoscope > /dev/null || diffoscope --max-report-size 20000 "$first" "$file" || true
+    ! command -v diffoscope > /dev/null || diffoscope --max-report-size 20000 --max-page-size 20000 "$first" "$file" || true
   fi
 done
 [ "$differing" = 0 ]
