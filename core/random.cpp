@@ -19,23 +19,55 @@ PhiloxBlock draw(Random& random) { return philox(random.seed, random.stream, ran
 /// Maps the top 53 of 64 random bits to a number in [0, 1).
 double fine_unit_interval(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
+/// The two numbers of a block from which Box and Muller make a normal one.
+struct Pair {
+  double positive, turn;
+};
+
+Pair pair_of(const PhiloxBlock& word) {
+  return {1 - fine_unit_interval(join(word[1], word[0])),
+          fine_unit_interval(join(word[3], word[2]))};
+}
+
 double uniform_of(const PhiloxBlock& word) { return fine_unit_interval(join(word[1], word[0])); }
 
 double normal_of(const PhiloxBlock& word) {
-  double positive = 1 - fine_unit_interval(join(word[1], word[0]));
-  double turn = fine_unit_interval(join(word[3], word[2]));
+  auto [positive, turn] = pair_of(word);
   return std::sqrt(-2 * std::log(positive)) * std::cos(2 * std::numbers::pi * turn);
 }
 
-/// Draws the next blocks of the sequence, and makes a number of each.
-void draw_each(Random& random, std::span<double> numbers, double number_of(const PhiloxBlock&)) {
-  std::array<PhiloxBlock, 64> blocks;
+constexpr size_t batch = 64;
+
+/// Draws the next blocks of the sequence, and lets `fill(blocks, part)` make a number of each.
+template <class Number>
+void draw_batches(Random& random, std::span<Number> numbers, auto fill) {
+  std::array<PhiloxBlock, batch> blocks;
   while (!numbers.empty()) {
-    std::span drawn = std::span(blocks).first(std::min(blocks.size(), numbers.size()));
+    std::span drawn = std::span(blocks).first(std::min(batch, numbers.size()));
     philox(random.seed, random.stream, random.counter, drawn);
-    std::transform(drawn.begin(), drawn.end(), numbers.begin(), number_of);
+    fill(std::span<const PhiloxBlock>(drawn), numbers.first(drawn.size()));
     random.counter += drawn.size();
     numbers = numbers.subspan(drawn.size());
+  }
+}
+
+/// Writes deviation · normal_of(block) as floats. Vectors come close to it. If all that is so close
+/// rounds to one float, and to no zero of either sign, it is that float; else it is computed as in
+/// normal_of.
+void write_normals(std::span<const PhiloxBlock> blocks, std::span<float> numbers,
+                   double deviation) {
+  std::array<double, batch> positives, turns, near;
+  for (size_t n = 0; n < blocks.size(); ++n) {
+    auto [positive, turn] = pair_of(blocks[n]);
+    positives[n] = positive, turns[n] = turn;
+  }
+  near_box_muller(std::span<const double>(positives).first(blocks.size()), turns.data(),
+                  near.data());
+  for (size_t n = 0; n < blocks.size(); ++n) {
+    auto low = static_cast<float>(deviation * (near[n] - box_muller_error));
+    auto high = static_cast<float>(deviation * (near[n] + box_muller_error));
+    numbers[n] =
+        low == high && low != 0 ? low : static_cast<float>(deviation * normal_of(blocks[n]));
   }
 }
 
@@ -43,8 +75,24 @@ void draw_each(Random& random, std::span<double> numbers, double number_of(const
 
 double Random::uniform() { return uniform_of(draw(*this)); }
 double Random::normal() { return normal_of(draw(*this)); }
-void Random::uniform(std::span<double> numbers) { draw_each(*this, numbers, uniform_of); }
-void Random::normal(std::span<double> numbers) { draw_each(*this, numbers, normal_of); }
+
+void Random::uniform(std::span<double> numbers) {
+  draw_batches(*this, numbers, [](auto blocks, auto part) {
+    std::transform(blocks.begin(), blocks.end(), part.begin(), uniform_of);
+  });
+}
+
+void Random::normal(std::span<double> numbers, double deviation) {
+  draw_batches(*this, numbers, [&](auto blocks, auto part) {
+    std::transform(blocks.begin(), blocks.end(), part.begin(),
+                   [&](const PhiloxBlock& block) { return deviation * normal_of(block); });
+  });
+}
+
+void Random::normal(std::span<float> numbers, double deviation) {
+  draw_batches(*this, numbers,
+               [&](auto blocks, auto part) { write_normals(blocks, part, deviation); });
+}
 
 int64_t Random::below(int64_t n) {
   require(n >= 1, "Random::below: ", n, ": expected at least 1");

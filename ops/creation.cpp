@@ -1,7 +1,7 @@
 #include "ops/creation.h"
 
-#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/errors.h"
 
@@ -9,7 +9,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor randn(const Dims& shape, Random& random) {
   Tensor x = Tensor::empty(shape);
-  std::generate_n(x.mutable_data(), x.count(), [&] { return Scalar(random.normal()); });
+  random.normal(std::span(x.mutable_data(), static_cast<size_t>(x.count())));
   return x;
 }
 

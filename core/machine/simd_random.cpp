@@ -1,14 +1,17 @@
-// Philox4x32-10 for many indices at once: each 64-bit lane of a vector has one 32-bit word of one
-// block, which leaves room for a product. This file is compiled once for each instruction set.
+// Random numbers in vectors. Philox4x32-10 for many indices at once: each 64-bit lane of a vector
+// has one 32-bit word of one block, which leaves room for a product. This file is compiled once for
+// each instruction set.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/machine/simd_random.cpp"
 #include <hwy/foreach_target.h>
-// Highway wants this below foreach_target.h.
+// Highway wants these below foreach_target.h.
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstring>
+#include <numbers>
 
 #include "core/machine/dispatch.h"
 #include "core/random.h"
@@ -56,8 +59,7 @@ HWY_INLINE void store_blocks(uint64_t seed, uint64_t stream, uint64_t index, uin
   hn::StoreInterleaved2(first, second, Lanes(), to);
 }
 
-void philox_blocks(uint64_t seed, uint64_t stream, uint64_t first,
-                   std::span<PhiloxBlock> blocks) {
+void philox_blocks(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks) {
   HWY_ALIGN uint64_t numbers[2 * HWY_MAX_BYTES / sizeof(uint64_t)];
   const size_t lanes = hn::Lanes(Lanes());
   for (size_t n = 0; n < blocks.size(); n += lanes) {
@@ -65,6 +67,26 @@ void philox_blocks(uint64_t seed, uint64_t stream, uint64_t first,
     for (size_t block = 0; block < std::min(lanes, blocks.size() - n); ++block)
       std::memcpy(&blocks[n + block], &numbers[2 * block], sizeof(PhiloxBlock));  // little-endian
   }
+}
+
+void near_box_muller(std::span<const double> positives, const double* turns, double* numbers) {
+  const hn::ScalableTag<double> lanes;
+  const size_t step = hn::Lanes(lanes);
+  HWY_ALIGN double last[3][HWY_MAX_BYTES / sizeof(double)] = {};
+  auto write = [&](const double* p, const double* t, double* to) HWY_ATTR {
+    const auto logarithm = hn::Log(lanes, hn::LoadU(lanes, p));
+    const auto radius = hn::Sqrt(hn::Mul(hn::Set(lanes, -2), logarithm));
+    const auto angle = hn::Mul(hn::Set(lanes, 2 * std::numbers::pi), hn::LoadU(lanes, t));
+    hn::StoreU(hn::Mul(radius, hn::Cos(lanes, angle)), lanes, to);
+  };
+  const size_t whole = positives.size() / step * step, rest = positives.size() - whole;
+  for (size_t n = 0; n < whole; n += step) write(&positives[n], turns + n, numbers + n);
+  if (rest == 0) return;
+  std::fill_n(last[0], step, 1.0);
+  std::copy_n(&positives[whole], rest, last[0]);
+  std::copy_n(turns + whole, rest, last[1]);
+  write(last[0], last[1], last[2]);
+  std::copy_n(last[2], rest, numbers + whole);
 }
 
 }  // namespace shiftgrad::HWY_NAMESPACE
@@ -76,6 +98,7 @@ HWY_AFTER_NAMESPACE();
 namespace shiftgrad {
 
 SHIFTGRAD_DISPATCH(philox_blocks);
+SHIFTGRAD_DISPATCH(near_box_muller);
 
 }  // namespace shiftgrad
 
