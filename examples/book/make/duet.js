@@ -32,11 +32,14 @@ how far back each of them is, the other only its place, counted from the beginni
 ${Object.entries(models).map(half).join('\n')}
 </chorale-duet>
 <figcaption>Bach wrote the shaded part. A circle marks a note of a model that misses the beat: it begins between two
-eighths, the thin lines. Both choose among the likeliest notes, which together have 95 % of the odds (top_p 0.95). The first take was written
-when this page was made, and <i>Play again</i> has the models write on here. What a chorale repeats, the beat above all, is always as far back, and each time at another
-place: one model is told what the other must puzzle out. Both have ${million} million numbers and learned from the same
-chorales in as many steps, by a recipe that was searched for the first alone. <a href="music.html">The chapter on music</a> measures more, and
-<a href="relative.html">five minutes</a> explain how a model is told.</figcaption>
+eighths, the thin lines. The first take came with this page, and <i>Play again</i> has both models write a new one. Both
+learned the same chorales in as many steps, by a recipe that was searched for the first alone.
+<details class="more"><summary>Why one keeps the beat, and how it was counted</summary>
+<p>What a chorale repeats, the beat above all, is always as far back, and each time at another place: one model is told
+what the other must puzzle out. Both have ${million} million numbers. The shares in grey are those of 16 chorales that
+each wrote from the first note on. There as here, a model chooses among the likeliest notes, which together have 95 % of
+the odds (top_p 0.95), so the first one misses the beat more rarely than Bach. <a href="music.html">The chapter on
+music</a> measures more, and <a href="relative.html">five minutes</a> explain how a model is told.</p></details></figcaption>
 </figure>`;
 }
 
