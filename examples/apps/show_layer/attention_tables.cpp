@@ -60,8 +60,9 @@ class AttentionTables {
         Tensor::from({T_, K_}, distances));
     add_term(changed_ ? "q′·k′" : "q·k", "content against content: q_i·k_j",
              matmul(q_, transpose(k_)));
-    if (terms_.content_bias.defined()) add_content_bias();
     if (terms_.position_rows.defined()) add_position_rows();
+    if (terms_.content_bias.defined()) add_content_bias();
+    if (terms_.position_bias.defined()) add_position_bias();
     if (terms_.position_queries.defined()) add_position_queries();
     if (terms_.position_scores.defined()) add_position_scores();
     if (terms_.clipped_keys.defined()) add_clipped_keys();
@@ -91,11 +92,27 @@ class AttentionTables {
     add(name, meaning, queries, keys, values);
     example_.tables.back().has_hidden = true;
   }
+  Axis distances() const { return {"δ", K_ - 1, -1}; }
+  /// Some queries against each distance, the farthest first.
+  Tensor by_distance(const Tensor& query) const {
+    Tensor rows = transpose(first_of_table(terms_.position_rows), 0, 1);  // [1, n, D]
+    return matmul(query, transpose(rows));                                // [1, 1, T, n]
+  }
   /// Adds a term of the score, [1, 1, T, K] or [1, T, K].
   void add_term(const std::string& name, const std::string& meaning, const Tensor& values) {
     add_pairs(name, meaning, values);
     names_ += names_.empty() ? name : " + " + name;
     sum_ = sum_.defined() ? sum_ + values : values;
+  }
+
+  /// Adds scores by distance, then the same ones by key, which is the shift.
+  void add_position_rows() {
+    add("r", "rows of distances, the farthest first", distances(), channels,
+        transpose(first_of_table(terms_.position_rows), 0, 1));
+    add("q·r by distance", "each query against each distance, before the shift", queries,
+        distances(), by_distance(q_));
+    add_term("q·r", "content against distance: q_i·r_δ, shifted to the keys",
+             relative_product(q_, first_of_table(terms_.position_rows), K_));
   }
 
   void add_content_bias() {
@@ -105,35 +122,22 @@ class AttentionTables {
     add_term("u·k", "the content bias against key j: u·k_j", matmul(u, transpose(k_)));
   }
 
-  /// Adds scores by distance, then the same ones by key, which is the shift.
-  void add_position_rows() {
-    Tensor rows = first_of_table(terms_.position_rows);  // [n, 1, D]
-    Axis distances{"δ", K_ - 1, -1};
-    add("r", "rows of distances, the farthest first", distances, channels, transpose(rows, 0, 1));
-    auto by_distance = [&](const Tensor& query) {
-      return matmul(query, transpose(transpose(rows, 0, 1)));
-    };
-    add("q·r by distance", "each query against each distance, before the shift", queries, distances,
-        by_distance(q_));
-    add_term("q·r", "content against distance: q_i·r_δ, shifted to the keys",
-             relative_product(q_, rows, K_));
-    if (!terms_.position_bias.defined()) return;
-    Tensor v = bias_rows(terms_.position_bias, q_);
-    Tensor any = slice(v, 2, 0, 1);
+  void add_position_bias() {
+    Tensor v = bias_rows(terms_.position_bias, q_), any = slice(v, 2, 0, 1);
     add("position_bias", "added to each query before it meets the distances: v in the papers",
         one_row, channels, any);
-    add("v·r by distance", "the position bias against each distance", one_row, distances,
+    add("v·r by distance", "the position bias against each distance", one_row, distances(),
         by_distance(any));
-    add_term("v·r", "the same, shifted to the keys: v·r_δ", relative_product(v, rows, K_));
+    add_term("v·r", "the same, shifted to the keys: v·r_δ",
+             relative_product(v, first_of_table(terms_.position_rows), K_));
   }
 
   /// Adds what keys ask of distances, likewise.
   void add_position_queries() {
     Tensor rows = first_of_table(terms_.position_queries);  // [n, 1, D]
-    Axis distances{"δ", K_ - 1, -1};
-    add("position_queries", "rows of distances that ask the keys, the farthest first", distances,
+    add("position_queries", "rows of distances that ask the keys, the farthest first", distances(),
         channels, transpose(rows, 0, 1));
-    add("k·p by distance", "each key against each distance, before the shift", keys, distances,
+    add("k·p by distance", "each key against each distance, before the shift", keys, distances(),
         matmul(k_, transpose(transpose(rows, 0, 1))));
     add_term("k·p", "distance against content: k_j·p_δ, shifted to the queries",
              relative_key_product(k_, rows, T_));
@@ -141,8 +145,8 @@ class AttentionTables {
 
   void add_position_scores() {
     Tensor scores = first_of_table(terms_.position_scores);  // [n, 1]
-    add("s by distance", "a score for each distance, the farthest first", one_row,
-        {"δ", K_ - 1, -1}, transpose(scores, 0, 1));
+    add("s by distance", "a score for each distance, the farthest first", one_row, distances(),
+        transpose(scores, 0, 1));
     add_term("s", "the same, shifted to the keys: s_δ", relative_bias(scores, T_, K_));
   }
 

@@ -270,3 +270,10 @@ TEST_CASE("worked examples refuse what they cannot show") {
   CHECK(error("aft:form=round", 3, 2).find("round") != std::string::npos);
   CHECK(error("aft:max_len=4", 3, 2) == "aft: 5 tokens are beyond max_len 4");
 }
+
+TEST_CASE("worked examples: the terms stand in the paper's order, (a) to (d)") {
+  auto formula = [](const char* layer) { return show_layer::worked_example(layer, 2, 1).formula; };
+  CHECK(formula("transformer_xl_attention").starts_with("score = (q·k + q·r + u·k + v·r) / √D,"));
+  CHECK(
+      formula("relative_multi_head_attention").starts_with("score = (q·k + q·r + u·k + s) / √D,"));
+}
