@@ -13,7 +13,8 @@ class Browser {
   #read = '';
 
   constructor(program) {
-    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe',
+    // A phone's scroll bars lie over the page and take none of its width.
+    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--remote-debugging-pipe',
                    `--user-data-dir=${this.#profile}`];
     this.#process = spawn(program, flags, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
     this.#process.on('error', (error) => this.#end(error));

@@ -12,6 +12,7 @@ const least_edge = 3;  // of what one presses, 1.4.11
 const most_shift = 0.1;  // of a good page by web.dev, Cumulative Layout Shift
 const lines = { least: 65, most: 75 };  // characters of a full line
 const most_headings = 5;  // of a chapter that has no stage
+const most_empty = 4;  // pixels below what a figure begins with
 
 /// Nothing is wider than the window: a phone, or a desk's.
 async function check_width(page, offend) {
@@ -419,13 +420,27 @@ async function check_shift(page, offend) {
     offend(`at ${page.viewportSize().width} its layout shifts by ${shifted.toFixed(2)}, expected ${most_shift}`);
 }
 
-/// The same on a phone; who opens the page has checked it on a desk.
-async function check_shift_on_phone(page, offend) {
+/// A figure that has come fills the room that the making of the book measured for it, on a page that nobody has used yet.
+async function check_rooms(page, offend) {
+  await page.waitForFunction(() => !document.querySelector('main [aria-busy=true]'));
+  const empty = await page.evaluate((most) => [...document.querySelectorAll('main figure[style]')].flatMap((figure) => {
+    const made = figure.firstElementChild, room = made.offsetHeight;
+    made.style.minHeight = '0';
+    const left = room - made.offsetHeight;
+    made.style.minHeight = '';
+    return left > most ? [`${left} pixels stay empty in #${figure.id}`] : [];
+  }), most_empty);
+  for (const what of empty) offend(`at ${page.viewportSize().width} ${what}`);
+}
+
+/// Both on a phone; who opens the page has checked them on a desk.
+async function check_coming_on_phone(page, offend) {
   const fresh = await page.context().browser().newPage({ viewport: narrow, reducedMotion: 'reduce' });
   await fresh.addInitScript(note_shifts);
   await fresh.goto(page.url().split('#')[0]);  // a section's address scrolls
   await settled(fresh);
   await check_shift(fresh, offend);
+  await check_rooms(fresh, offend);
   await fresh.close();
 }
 
@@ -456,6 +471,7 @@ async function check_page({ page, name, book, offend }) {
   const is_of_book = await page.locator('link[href="book.css"]').count() > 0;  // else it is a report
   await check_names(page, offend);
   if (is_of_book) {
+    await check_rooms(page, offend);
     await check_column(page, offend);
     await check_headings(page, offend);
     await check_opening(page, offend);
@@ -466,7 +482,7 @@ async function check_page({ page, name, book, offend }) {
     await check_copies(page, offend);
     await check_folds(page, offend);
     await check_without_scripts(page, offend);
-    await check_shift_on_phone(page, offend);
+    await check_coming_on_phone(page, offend);
   }
   await check_width(page, offend);
   await check_scroll_bars(page, offend);
