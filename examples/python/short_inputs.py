@@ -20,30 +20,60 @@ import time
 import torch
 import transformers
 from transformers.models.bloom import modeling_bloom as bloom
+from transformers.models.deberta import modeling_deberta as first_deberta
 from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta
 from transformers.models.gemma2 import modeling_gemma2 as gemma2
 from transformers.models.gpt_oss import modeling_gpt_oss as gpt_oss
+from transformers.models.longt5 import modeling_longt5 as longt5
 from transformers.models.mpnet import modeling_mpnet as mpnet
+from transformers.models.mpt import modeling_mpt as mpt
 from transformers.models.parakeet import modeling_parakeet as parakeet
+from transformers.models.seamless_m4t import modeling_seamless_m4t as seamless
+from transformers.models.sew_d import modeling_sew_d as sew_d
+from transformers.models.speecht5 import modeling_speecht5 as speecht5
+from transformers.models.switch_transformers import modeling_switch_transformers as switch
 from transformers.models.t5 import modeling_t5 as t5
 from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert as wav2vec2_bert
+from transformers.models.wavlm import modeling_wavlm as wavlm
 
 import shiftgrad.torch as sg
 from shiftgrad.torch import accelerated
+from shiftgrad.torch.row import is_accelerated
+from shiftgrad.torch.speech_models import SpeechT5Table
 
 
-def of_t5():
-    """A layer that gets the bias of the first one: dense, and of the accelerated model a table."""
-    config = transformers.T5Config(d_model=512, d_kv=64, num_heads=8)
-    module, first = t5.T5Attention(config, layer_idx=0), t5.T5Attention(config, True, layer_idx=0)
+def shared(module, dense, table, x, heads):
+    """What the layers before hand on to one: dense, and to the accelerated module a table."""
+    is_own = not is_accelerated(module) or accelerated._is_short(heads * x.shape[0] * x.shape[1] ** 2)
+    return dense if is_own else table
+
+
+def by_distance(bias):
+    """A bias [1, H, T, T] as a table [2T - 1, H], from the distance T - 1 down."""
+    return torch.cat([bias[0, :, :, 0].flip(1), bias[0, :, 0, 1:]], 1).T.contiguous()
+
+
+def of_t5(kind=t5.T5Attention, config=transformers.T5Config, **more):
+    """A layer that gets the bias of the first one."""
+    config = config(**{"d_model": 512, "d_kv": 64, "num_heads": 8} | more)
+    module, first = kind(config, layer_idx=0), kind(config, True, layer_idx=0)
 
     def call(x):
         place = torch.arange(x.shape[1])
-        mask, bias = torch.zeros(len(x), 1, 1, len(place)), first.compute_bias(len(place), len(place), cache_position=place).detach()
-        table = torch.cat([bias[0, :, :, 0].flip(1), bias[0, :, 0, 1:]], 1).T.flip(0).contiguous()  # [2T - 1, H]
-        return lambda module: module(x, mask=mask, cache_position=place, position_bias=bias if (
-            type(module) is t5.T5Attention or accelerated._is_short(8 * x.shape[0] * x.shape[1] ** 2)) else table)[0]
-    return module, 512, 8, call
+        mask = causal_mask(x) if config.is_decoder else torch.zeros(len(x), 1, 1, len(place))
+        bias = first.compute_bias(len(place), len(place), cache_position=place).detach()
+        table, dense = by_distance(bias), bias + mask
+        return lambda module: module(x, mask=mask, cache_position=place, position_bias=shared(
+            module, dense, table, x, config.num_heads))[0]
+    return module, config.d_model, config.num_heads, call
+
+
+def of_switch():
+    return of_t5(switch.SwitchTransformersAttention, transformers.SwitchTransformersConfig, d_model=768, num_heads=12)
+
+
+def of_longt5():
+    return of_t5(longt5.LongT5Attention, transformers.LongT5Config, d_model=768, num_heads=12, is_decoder=True)
 
 
 def of_parakeet():
@@ -104,17 +134,77 @@ def of_bloom():
     return bloom.BloomAttention(transformers.BloomConfig(hidden_size=1024, n_head=16), 0), 1024, 16, call
 
 
+def of_mpt():
+    config = transformers.MptConfig(d_model=1024, n_heads=16)
+
+    def call(x):
+        T = x.shape[1]
+        bias, mask = mpt.build_mpt_alibi_tensor(16, T), torch.ones(T, T, dtype=torch.bool).triu(1).expand(len(x), 1, T, T)
+        return lambda module: module(x, bias, mask)[0]
+    return mpt.MptBlock(config, 0), 1024, 16, call
+
+
 def of_mpnet():
-    """A layer that gets the bias of the encoder: dense, and of the accelerated model a table."""
+    """A layer that gets the bias of the encoder."""
     encoder = mpnet.MPNetEncoder(transformers.MPNetConfig(num_hidden_layers=1))
 
     def call(x):
-        T, is_own = x.shape[1], lambda module: type(module) is mpnet.MPNetSelfAttention or accelerated._is_short(
-            12 * x.shape[0] * x.shape[1] ** 2)
-        bias = encoder.compute_position_bias(x).detach()
-        table = torch.cat([bias[0, :, :, 0].flip(1), bias[0, :, 0, 1:]], 1).T.flip(0).contiguous()  # [2T - 1, H]
-        return lambda module: module(x, torch.zeros(len(x), 1, 1, T), position_bias=bias if is_own(module) else table)[0]
+        bias, mask = encoder.compute_position_bias(x).detach(), torch.zeros(len(x), 1, 1, x.shape[1])
+        table = by_distance(bias)
+        return lambda module: module(x, mask, position_bias=shared(module, bias, table, x, 12))[0]
     return encoder.layer[0].attention.attn, 768, 12, call
+
+
+def of_first_deberta():
+    config = transformers.DebertaConfig(
+        hidden_size=768, num_attention_heads=12, relative_attention=True, max_relative_positions=512,
+        pos_att_type=["c2p", "p2c"])
+    table = torch.randn(1024, 768)
+
+    def call(x):
+        mask, positions = torch.ones(len(x), 1, *x.shape[1:2] * 2), first_deberta.build_relative_position(x, x)
+        return lambda module: module(x, mask, relative_pos=positions, rel_embeddings=table)[0]
+    return first_deberta.DisentangledSelfAttention(config), 768, 12, call
+
+
+def of_sew_d():
+    config = transformers.SEWDConfig()
+    table = torch.randn(512, 768)
+
+    def call(x):
+        T = x.shape[1]
+        mask, positions = torch.ones(len(x), 1, T, T), sew_d.build_relative_position(T, T, 256, 512)
+        return lambda module: module(x, mask, relative_pos=positions, rel_embeddings=table)
+    return sew_d.DisentangledSelfAttention(config), 768, 12, call
+
+
+def of_seamless():
+    def call(x):
+        rows = torch.randn(1, 2 * x.shape[1] - 1, 1024).expand(len(x), -1, -1)
+        return lambda module: module(x, relative_position_embeddings=rows)[0]
+    return seamless.SeamlessM4TConformerSelfAttention(transformers.SeamlessM4TConfig()), 1024, 16, call
+
+
+def of_wavlm():
+    """A layer that gets the bias of the first one."""
+    module, first = wavlm.WavLMAttention(768, 12, has_relative_position_bias=False), wavlm.WavLMAttention(768, 12)
+
+    def call(x):
+        B, T, _ = x.shape
+        bias = first.compute_bias(T, T).detach()[None]
+        dense, table = bias.repeat(B, 1, 1, 1).flatten(0, 1), by_distance(bias)
+        return lambda module: module(x, position_bias=shared(module, dense, table, x, 12))[0]
+    return module, 768, 12, call
+
+
+def of_speecht5():
+    """A layer that gets the keys of the encoder."""
+    encoding = speecht5.SpeechT5RelativePositionalEncoding(64, 160)
+
+    def call(x):
+        dense, table = encoding(x).detach(), SpeechT5Table(encoding)(x).detach()
+        return lambda module: module(x, position_bias=shared(module, dense, table, x, 12))[0]
+    return speecht5.SpeechT5Attention(768, 12), 768, 12, call
 
 
 def ratio(theirs, ours, step, clock, seconds):
@@ -138,7 +228,10 @@ def least_scores(found, bound=0.99):
 
 modules = {
     "T5-small": of_t5, "Parakeet": of_parakeet, "DeBERTa-v3-base": of_deberta, "w2v-BERT 2.0": of_w2v_bert,
-    "Gemma-2-2b": of_gemma2, "gpt-oss-20b": of_gpt_oss, "Bloom-560m": of_bloom, "MPNet-base": of_mpnet,
+    "Gemma-2-2b": of_gemma2, "gpt-oss-20b": of_gpt_oss, "Bloom-560m": of_bloom, "MPT of 1024 channels": of_mpt,
+    "MPNet-base": of_mpnet, "Switch-base-8": of_switch, "LongT5-base's decoder": of_longt5,
+    "DeBERTa-base": of_first_deberta, "SeamlessM4T-medium": of_seamless, "WavLM-base": of_wavlm,
+    "SpeechT5's encoder": of_speecht5, "SEW-D-base": of_sew_d,
 }
 
 

@@ -107,6 +107,15 @@ def cases():
             yield f"deberta, {more}{name}", first_deberta_model(**more), lambda model, mask=mask: of_tokens(
                 model, text, mask), L
         yield "seamless_m4t" + name, first_seamless_encoder(), lambda model, mask=mask: of_features(model, x, mask), L
+        for stable in (False, True):
+            yield f"wavlm, stable {stable}{name}", wavlm_encoder(stable), lambda model, mask=mask: of_features(
+                model, x, mask), L
+        for most in (4, 20):
+            yield f"speecht5, distances up to {most}{name}", speecht5_encoder(encoder_max_relative_position=most), (
+                lambda model, mask=mask: of_features(model, x, mask)), L
+        for more in ({}, {"position_buckets": -1}, {"share_att_key": False}, {"pos_att_type": ("c2p",)},
+                     {"squeeze_factor": 2}):
+            yield f"sew_d, {more}{name}", sew_d_encoder(**more), lambda model, mask=mask: of_features(model, x, mask), L
         yield "mpnet" + name, mpnet_model(), lambda model, mask=mask: of_tokens(model, text, mask), L
         for kind, model in causal_models():
             yield kind + name, model, lambda model, mask=mask: of_tokens(model, text, mask), L

@@ -247,3 +247,30 @@ def first_seamless_encoder(**more):
         "hidden_size": C, "speech_encoder_layers": L, "speech_encoder_attention_heads": H,
         "speech_encoder_intermediate_size": 16, "speech_encoder_dropout": 0, "speech_encoder_layerdrop": 0,
         "conv_depthwise_kernel_size": 3, "position_embeddings_type": "relative"} | more)))
+
+
+def wavlm_encoder(stable=False, **more):
+    from transformers.models.wavlm import modeling_wavlm
+    kind = modeling_wavlm.WavLMEncoderStableLayerNorm if stable else modeling_wavlm.WavLMEncoder
+    return randomize(kind(transformers.WavLMConfig(**{
+        "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16, "num_buckets": 8,
+        "max_bucket_distance": 12, "hidden_dropout": 0, "attention_dropout": 0, "activation_dropout": 0, "layerdrop": 0,
+        "num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2} | more)))
+
+
+def speecht5_encoder(**more):
+    from transformers.models.speecht5 import modeling_speecht5
+    return randomize(modeling_speecht5.SpeechT5EncoderWithoutPrenet(transformers.SpeechT5Config(**{
+        "hidden_size": C, "encoder_layers": L, "encoder_attention_heads": H, "encoder_ffn_dim": 16,
+        "encoder_max_relative_position": 4, "hidden_dropout": 0, "attention_dropout": 0, "activation_dropout": 0,
+        "encoder_layerdrop": 0} | more)))
+
+
+def sew_d_encoder(**more):
+    from transformers.models.sew_d import modeling_sew_d
+    return randomize(modeling_sew_d.SEWDEncoder(transformers.SEWDConfig(**{
+        "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16,
+        "squeeze_factor": 1, "max_position_embeddings": 12, "position_buckets": 4, "share_att_key": True,
+        "relative_attention": True, "pos_att_type": ("p2c", "c2p"), "norm_rel_ebd": "layer_norm",
+        "num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2, "hidden_dropout": 0, "attention_dropout": 0,
+        "activation_dropout": 0} | more)))

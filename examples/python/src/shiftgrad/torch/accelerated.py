@@ -135,17 +135,23 @@ def _is_computable(x, call, takes):
 _hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
+# The name of the rate in each class of dropout that is computed as torch's.
+_rates = {"torch.nn.modules.dropout.Dropout": "p", "transformers.models.sew_d.modeling_sew_d.StableDropout": "drop_prob"}
+
+
 def _dropout_rate(module, row):
     """The rate at which the kernel drops probabilities as the module's own code would, or None where it cannot:
-    where all are dropped, or where their dropout is another module than torch's or one with hooks."""
+    where all are dropped, or where their dropout is a module of another class or one with hooks."""
     dropout = row.dropout(module)
     if not isinstance(dropout, torch.nn.Module):
         rate = dropout if module.training else 0.0
-    elif type(dropout) is not torch.nn.Dropout or "forward" in vars(dropout) or any(
-            getattr(dropout, each) for each in _hooks) or torch.nn.modules.module._has_any_global_hook():
-        return None
     else:
-        rate = dropout.p if dropout.training else 0.0
+        kind = type(dropout)
+        name = _rates.get(f"{kind.__module__}.{kind.__qualname__}")
+        if name is None or "forward" in vars(dropout) or any(
+                getattr(dropout, each) for each in _hooks) or torch.nn.modules.module._has_any_global_hook():
+            return None
+        rate = getattr(dropout, name) if dropout.training else 0.0
     return rate if 0 <= rate < 1 else None
 
 

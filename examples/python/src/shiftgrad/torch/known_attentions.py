@@ -9,7 +9,8 @@ import torch
 from .causal_models import causal_models, mpt_block
 from .operator import checked
 from .remembered import remembered
-from .row import Host, Row, base, implementation, is_accelerated, merged, projected, same, scores_of, split, through
+from .row import Host, Row, base, dense, implementation, is_accelerated, merged, projected, same, scores_of, split, through
+from .speech_models import speech_hosts, speech_models
 from .visibility import hides, seen
 
 _checked = "transformers 4.57.6, 5.23.0 and 5.24.0"
@@ -212,17 +213,12 @@ def _t5_result(module, call, y, terms):
     return (y, table) if "cache_position" in module._names_of_call else (y, table, None)
 
 
-def _dense(table, T):
-    """A bias by distance as scores of T queries."""
-    return table.unfold(0, len(table) - T + 1, 1).flip(0).permute(1, 0, 2)[None]  # [1, H, T, K]
-
-
 def _t5_plain(module, call):
     """The bias that an earlier layer has passed on, in the dense form of the module's own code."""
     table = call.get("position_bias")
     if table is None or table.dim() != 2:
         return call
-    bias = _dense(table, call["hidden_states"].shape[1])
+    bias = dense(table, call["hidden_states"].shape[1])
     if "cache_position" in module._names_of_call and call.get("mask") is not None:
         bias = bias + call["mask"][..., :bias.shape[-1]]  # as its own code passes it on
     return call | {"position_bias": bias}
@@ -398,6 +394,22 @@ def _deberta_fits(module):
     return module.share_att_key or all(hasattr(module, needed[each]) for each in module.pos_att_type if each in needed)
 
 
+_deberta = {
+    "modules": "query_proj key_proj value_proj dropout pos_dropout",
+    "values": "attention_head_size num_attention_heads share_att_key pos_att_type position_buckets "
+              "max_relative_positions pos_ebd_size",
+    "applies": lambda module: getattr(module, "relative_attention", True), "fits": _deberta_fits,
+    "heads": _deberta_heads, "terms": _deberta_terms, "scale": _deberta_scale,
+    "scores": lambda module, call: scores_of(call["hidden_states"], module.num_attention_heads),
+    "dropout": lambda module: module.dropout, "read": seen,
+}
+
+
+def _sew_d_can(module, call):
+    """SEW-D's dropout may take the mask of an earlier call from a context."""
+    return module.dropout.context_stack is None and _deberta_can(module, call)
+
+
 # The first DeBERTa, which projects to the heads at once and has no buckets.
 
 def _first_deberta_can(module, call):
@@ -455,7 +467,7 @@ def _mpnet_plain(module, call):
     bias = call.get("position_bias")
     if bias is None or bias.dim() != 2:
         return call
-    return call | {"position_bias": _dense(bias, call["hidden_states"].shape[1])}
+    return call | {"position_bias": dense(bias, call["hidden_states"].shape[1])}
 
 
 # UMT5 of transformers 4, whose attention always returns its weights: the block around it knows who asks for them.
@@ -564,15 +576,13 @@ known = {
         rows=_by_time, read=hides,
         agrees=lambda module, call, options: _behind(options, call["w"].shape[0], call["r"].shape[0])),
     "deberta_v2.modeling_deberta_v2.DisentangledSelfAttention": Row(
-        _checked, "hidden_states attention_mask query_states relative_pos rel_embeddings",
-        modules="query_proj key_proj value_proj dropout pos_dropout",
-        values="attention_head_size num_attention_heads share_att_key pos_att_type position_buckets "
-               "max_relative_positions pos_ebd_size",
-        applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
-        heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale,
-        scores=lambda module, call: scores_of(call["hidden_states"], module.num_attention_heads),
-        dropout=lambda module: module.dropout,
-        result=lambda module, call, y, terms: (merged(y), None), read=seen, blind=lambda module: "mean"),
+        _checked, "hidden_states attention_mask query_states relative_pos rel_embeddings", **_deberta,
+        can=_deberta_can, result=lambda module, call, y, terms: (merged(y), None), blind=lambda module: "mean"),
+    "sew_d.modeling_sew_d.DisentangledSelfAttention": Row(
+        _checked_4, "hidden_states attention_mask query_states relative_pos rel_embeddings", **_deberta,
+        can=_sew_d_can, result=lambda module, call, y, terms: (
+            merged(y) if "output_attentions" in module._names_of_call else (merged(y), None)),
+        blind=lambda module: "zero"),
     "deberta.modeling_deberta.DisentangledSelfAttention": Row(
         _checked_4, "hidden_states attention_mask relative_pos rel_embeddings", modules="in_proj dropout pos_dropout",
         tensors="q_bias v_bias",
@@ -593,11 +603,11 @@ known = {
         dropout=lambda module: module.dropout_rate if module.use_pytorch_sdpa else module.dropout,
         result=lambda module, call, y, terms: module.linear_out(merged(y)),
         mask=lambda module, call: call.get("mask"), read=hides, blind=lambda module: "zero"),
-} | causal_models
+} | causal_models | speech_models
 
 hosts = {
     "umt5.modeling_umt5.UMT5Block": Host(
         _umt5_block, applies=lambda kind: "layer_head_mask" in inspect.signature(kind.forward).parameters),
     "mpt.modeling_mpt.MptBlock": Host(mpt_block),
     "mpnet.modeling_mpnet.MPNetEncoder": Host(_mpnet_encoder, method="compute_position_bias"),
-}
+} | speech_hosts

@@ -98,6 +98,11 @@ def merged(y):
     return y.transpose(1, 2).flatten(2)  # [B, T, H D]
 
 
+def dense(table, T):
+    """A bias by distance [K + T - 1, H] as scores of T queries."""
+    return table.unfold(0, len(table) - T + 1, 1).flip(0).permute(1, 0, 2)[None]  # [1, H, T, K]
+
+
 def projected(q, k, v, D, x="hidden_states"):
     """Heads by three linear layers of these names; D is the name of their width, and x that of the input."""
     def heads(module, call):
