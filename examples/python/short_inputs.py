@@ -178,6 +178,21 @@ def of_sew_d():
     return sew_d.DisentangledSelfAttention(config), 768, 12, call
 
 
+def of_local_longt5():
+    """A layer of the encoder that gets the bias of the first one."""
+    config = transformers.LongT5Config(d_model=768, num_heads=12)
+    module, first = (longt5.LongT5LocalAttention(config, has_bias) for has_bias in (False, True))
+
+    def call(x):
+        (B, T, _), n = x.shape, module.block_len
+        mask = longt5._get_local_attention_mask(torch.ones(B, T), n, x.device)
+        ahead = torch.arange(1 - T, T)
+        table = first.relative_attention_bias(first._relative_position_bucket(ahead, True, 32, 128)).detach()
+        dense = (first.compute_bias(n) + torch.where(mask > 0, 0.0, -1e10).transpose(1, 2)).detach()
+        return lambda module: module(x, mask, shared(module, dense, table, x, 12))[0]
+    return module, 768, 12, call
+
+
 def of_seamless():
     def call(x):
         rows = torch.randn(1, 2 * x.shape[1] - 1, 1024).expand(len(x), -1, -1)
@@ -186,14 +201,15 @@ def of_seamless():
 
 
 def of_wavlm():
-    """A layer that gets the bias of the first one."""
+    """A layer that gets the bias of the first one, with a mask of padding: without one, inference is its own."""
     module, first = wavlm.WavLMAttention(768, 12, has_relative_position_bias=False), wavlm.WavLMAttention(768, 12)
 
     def call(x):
         B, T, _ = x.shape
         bias = first.compute_bias(T, T).detach()[None]
         dense, table = bias.repeat(B, 1, 1, 1).flatten(0, 1), by_distance(bias)
-        return lambda module: module(x, position_bias=shared(module, dense, table, x, 12))[0]
+        mask = torch.ones(B, T, dtype=torch.bool)
+        return lambda module: module(x, mask, shared(module, dense, table, x, 12))[0]
     return module, 768, 12, call
 
 
@@ -230,6 +246,7 @@ modules = {
     "T5-small": of_t5, "Parakeet": of_parakeet, "DeBERTa-v3-base": of_deberta, "w2v-BERT 2.0": of_w2v_bert,
     "Gemma-2-2b": of_gemma2, "gpt-oss-20b": of_gpt_oss, "Bloom-560m": of_bloom, "MPT of 1024 channels": of_mpt,
     "MPNet-base": of_mpnet, "Switch-base-8": of_switch, "LongT5-base's decoder": of_longt5,
+    "LongT5-base's local encoder": of_local_longt5,
     "DeBERTa-base": of_first_deberta, "SeamlessM4T-medium": of_seamless, "WavLM-base": of_wavlm,
     "SpeechT5's encoder": of_speecht5, "SEW-D-base": of_sew_d,
 }

@@ -98,9 +98,13 @@ def cases():
                 yield f"{kind}, {implementation}{name}", t5_model(module, kind, implementation), (
                     lambda model, mask=mask: of_t5(model, text, target, mask)), 3 * L
         for kind in ("LongT5", "SwitchTransformers"):
-            model = t5_model(transformers, kind)
-            attentions = 3 * L if kind == "SwitchTransformers" else 2 * L  # LongT5's encoder attends to what is near
-            yield kind + name, model, lambda model, mask=mask: of_t5(model, text, target, mask), attentions
+            if kind == "LongT5" and mask is not None:
+                continue  # whose encoder leaves padding to its own code
+            model = t5_model(transformers, kind, **{"local_radius": 2} if kind == "LongT5" else {})
+            yield kind + name, model, lambda model, mask=mask: of_t5(model, text, target, mask), 3 * L
+        yield "LongT5, transient global" + name, t5_model(
+            transformers, "LongT5", local_radius=2, global_block_size=3, encoder_attention_type="transient-global"), (
+                lambda model, mask=mask: of_t5(model, text, target, mask)), 2 * L
         yield "pop2piano" + name, t5_model(pop2piano, "Pop2Piano"), lambda model, mask=mask: [model(
             inputs_embeds=x, attention_mask=mask, decoder_input_ids=target, use_cache=False).logits], 3 * L
         for more in ({}, {"max_relative_positions": 4}, {"pos_att_type": ["c2p"]}, {"pos_att_type": ["p2c"]}):
@@ -432,6 +436,41 @@ class Whole(unittest.TestCase):
                     "another" if module is attention else None)):
                 expected, got = (self.run_t5(each, attention_mask=kept.long()) for each in (theirs, ours))
             torch.testing.assert_close(got.logits, expected.logits, rtol=0, atol=1e-8)
+
+    def test_local_attention(self):
+        """LongT5's encoder is a window; padding, weights and head masks are its own, and a layer may be its own alone."""
+        theirs = t5_model(transformers, "LongT5", local_radius=2)
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        self.assertEqual(len([name for name, _ in sg.restore(copy.deepcopy(ours)) if name.startswith("encoder")]), L)
+        run = lambda model, **more: self.run_t5(model, use_cache=False, **more)
+        with counted() as kernel:
+            run(ours)
+        windows = [call.kwargs.get("window") for call in kernel.call_args_list]
+        self.assertEqual(windows, [(2, 2)] * L + [None] * 2 * L)
+        tables = [call.kwargs["position_scores"] for call in kernel.call_args_list[:L]]
+        self.assertEqual(tables[0].shape, (2 * T - 1, H))
+        self.assertTrue(all(each is tables[0] for each in tables))
+        heads = torch.rand(L, H).double()
+        for options, calls in (({"attention_mask": kept.long()}, 2 * L), ({"output_attentions": True}, 0), (
+                {"head_mask": heads, "decoder_head_mask": heads}, L)):
+            with self.subTest(options=list(options)), counted() as kernel:
+                expected, got = (run(model, **options) for model in (theirs, ours))
+                self.assertEqual(kernel.call_count, calls)
+                for a, b in zip(expected.encoder_attentions or (), got.encoder_attentions or (), strict=True):
+                    torch.testing.assert_close(b, a, rtol=0, atol=1e-8)
+                for name in ("logits", "encoder_last_hidden_state"):
+                    torch.testing.assert_close(getattr(got, name), getattr(expected, name), rtol=0, atol=1e-8)
+        for own in range(L):
+            alone = ours.encoder.block[own].layer[0].LocalSelfAttention
+            with counted() as kernel, mock.patch.object(
+                    accelerated, "implementation", lambda module: "another" if module is alone else None):
+                expected, got = (run(model).logits for model in (theirs, ours))
+            self.assertEqual(kernel.call_count, 2 * L + (own and L - 1))  # behind a bias in blocks all are their own
+            torch.testing.assert_close(got, expected, rtol=0, atol=1e-8)
+        ours = t5_model(transformers, "LongT5", local_radius=2, dropout_rate=0.3)
+        sg.accelerate(ours)
+        check_dropout(self, ours, lambda: run(ours).logits)
 
     def test_xlnet_segments(self):
         theirs = xlnet_model()

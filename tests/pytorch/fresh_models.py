@@ -85,7 +85,7 @@ def in_double():
     with mock.patch.object(torch.Tensor, "type_as", lambda tensor, other=None, dtype=None: (
             tensor.to(dtype) if other is None else type_as(tensor, other))):
         with mock.patch.object(torch.Tensor, "float", lambda tensor: (
-                tensor if tensor.dtype is torch.float64 and tensor.dim() == 4 else to_float(tensor))):
+                tensor if tensor.dtype is torch.float64 and tensor.dim() >= 4 else to_float(tensor))):
             with mock.patch.object(torch.nn.functional, "softmax", lambda x, dim=None, dtype=None, **_: (
                     softmax(x, dim, dtype=None if x.dtype is torch.float64 else dtype))):
                 yield

@@ -233,6 +233,49 @@ def _t5(takes, result, plain=same, can=_t5_can, package=_checked):
         can=can, scores=_t5_scores, mask=_t5_mask, plain=plain)
 
 
+# LongT5's local attention, a window whose mask its stack makes in blocks [B, 1, n, block_len, 3 block_len].
+
+def _is_whole(module, mask, B, T):
+    """Whether a mask in blocks hides nothing but what is beyond the window."""
+    def is_whole(mask):
+        everything = torch.ones(B, T, device=mask.device)
+        make = sys.modules[base(module).__module__]._get_local_attention_mask
+        return torch.equal(mask, make(everything, module.block_len, mask.device))
+    return remembered(mask, (module.block_len, B, T), is_whole)
+
+
+def _local_can(module, call):
+    (B, T), mask, bias = call["hidden_states"].shape[:2], call.get("mask"), call.get("position_bias")
+    if module.pruned_heads or torch.compiler.is_compiling() or mask is None or mask.dtype is not torch.bool:
+        return False
+    if bias is None and not module.has_relative_attention_bias or bias is not None and bias.shape != (
+            2 * T - 1, module.n_heads):
+        return False
+    return _is_whole(module, mask, B, T)
+
+
+def _local_terms(module, call, T, K):
+    table = call.get("position_bias")
+    if table is None:
+        ahead = torch.arange(1 - T, T, device=call["hidden_states"].device)
+        table = module.relative_attention_bias(module._relative_position_bucket(
+            ahead, not module.is_decoder, module.relative_attention_num_buckets,
+            module.relative_attention_max_distance))
+    return {"position_scores": table}  # [2T - 1, H]
+
+
+def _local_plain(module, call):
+    """The bias that an earlier layer has passed on, in blocks and with the mask, as its own code does."""
+    table, T = call.get("position_bias"), call["hidden_states"].shape[1]
+    if table is None or table.dim() != 2:
+        return call
+    n = module.block_len
+    key = torch.arange(3 * n, device=table.device)
+    behind = key[n:2 * n, None] - key  # [block_len, 3 block_len]
+    bias = table[(T - 1 - behind).clamp(0, 2 * T - 2)].permute(2, 0, 1)[None, None]
+    return call | {"position_bias": bias + torch.where(call["mask"] > 0, 0.0, -1e10).transpose(1, 2)}
+
+
 # XLNet and Transformer-XL, which have the time first.
 
 def _by_time(mask):
@@ -551,6 +594,15 @@ known = {
     "switch_transformers.modeling_switch_transformers.SwitchTransformersAttention": _t5(
         _t5_takes, _t5_result, _t5_plain, package=_checked_4),
     "longt5.modeling_longt5.LongT5Attention": _t5(_t5_takes, _t5_result, _t5_plain, package=_checked_4),
+    "longt5.modeling_longt5.LongT5LocalAttention": Row(
+        _checked_4, "hidden_states mask position_bias", modules="q k v o",
+        values="has_relative_attention_bias is_decoder block_len key_value_proj_dim n_heads dropout pruned_heads "
+               "_relative_position_bucket", heads=projected("q", "k", "v", "key_value_proj_dim"), terms=_local_terms,
+        can=_local_can, plain=_local_plain, scale=lambda module: 1.0, dropout=lambda module: module.dropout,
+        scores=lambda module, call: module.n_heads * math.prod(call["hidden_states"].shape[:2]) * min(
+            2 * module.block_len - 1, call["hidden_states"].shape[1]),
+        mask=lambda module, call: {"window": (module.block_len - 1,) * 2},
+        result=lambda module, call, y, terms: (module.o(merged(y)), terms["position_scores"])),
     "mpnet.modeling_mpnet.MPNetSelfAttention": Row(
         _checked_4, "hidden_states attention_mask position_bias", modules="q k v o dropout",
         values="num_attention_heads attention_head_size", heads=projected("q", "k", "v", "attention_head_size"),
