@@ -438,7 +438,7 @@ class Whole(unittest.TestCase):
             torch.testing.assert_close(got.logits, expected.logits, rtol=0, atol=1e-8)
 
     def test_local_attention(self):
-        """LongT5's encoder is a window; padding, weights and head masks are its own, and a layer may be its own alone."""
+        """LongT5's encoder is a window; padding, weights and head masks are its own, and one layer alone may be, too."""
         theirs = t5_model(transformers, "LongT5", local_radius=2)
         ours = copy.deepcopy(theirs)
         sg.accelerate(ours)

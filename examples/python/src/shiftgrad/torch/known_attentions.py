@@ -9,7 +9,8 @@ import torch
 from .causal_models import causal_models, mpt_block
 from .operator import checked
 from .remembered import remembered
-from .row import Host, Row, base, dense, implementation, is_accelerated, merged, projected, same, scores_of, split, through
+from .row import (
+    Host, Row, base, dense, implementation, is_accelerated, merged, projected, same, scores_of, split, through)
 from .speech_models import speech_hosts, speech_models
 from .visibility import hides, seen
 
