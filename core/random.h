@@ -59,7 +59,7 @@ struct Random {
   void uniform(std::span<double> numbers);
   /// Draws as many as there is room for, the numbers of calls one by one times `deviation`.
   void normal(std::span<double> numbers, double deviation = 1);
-  /// The same numbers, each rounded to a float. Vectors draw them several times as fast.
+  /// Draws the same, each rounded to a float. It takes a fraction of the time, by vectors.
   void normal(std::span<float> numbers, double deviation = 1);
   /// Draws evenly from 0 … n-1, without bias. Throws an Error if n is less than 1.
   int64_t below(int64_t n);
