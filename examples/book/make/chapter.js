@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { with_beats } = require('./beats.js');
-const { colored, in_line } = require('./code.js');
+const { colored, in_line, in_text } = require('./code.js');
 const markdown = require('markdown-it')({ html: true, typographer: false, highlight: colored });
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
@@ -16,14 +16,20 @@ const { quotes } = require('./quotes.js');
 const { with_sentences } = require('./sentences.js');
 
 markdown.renderer.rules.code_inline = in_line;
+markdown.renderer.rules.text = in_text;
 markdown.use(equations).use(headings).use(folds).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
-// A table that ends in remarks has these below the other columns on a phone.
+// A table that ends in remarks has these below the other columns on a phone, and one of many columns and few rows is
+// turned there, so that its columns are rows.
+const most_turned = 4, least_turned = 6;
 const remarks = ['remark', 'what it is', 'changes'];
 markdown.renderer.rules.table_open = (tokens, n) => {
   const end = tokens.findIndex(({ type }, place) => place > n && type === 'thead_close');
   const head = tokens.slice(n, end).filter(({ type }) => type === 'inline').map(({ content }) => content);
-  const kind = remarks.includes(head.at(-1)) ? 'wide remarks' : 'wide';
+  const close = tokens.findIndex(({ type }, place) => place > n && type === 'table_close');
+  const rows = tokens.slice(end, close).filter(({ type }) => type === 'tr_open').length;
+  const is_turned = rows === 1 || rows < most_turned && head.length > least_turned;
+  const kind = remarks.includes(head.at(-1)) ? 'wide remarks' : is_turned ? `wide turned" style="--rows: ${head.length}` : 'wide';
   return `<div class="${kind}" tabindex="0" role="group" aria-label="Table"><table>\n`;
 };
 markdown.renderer.rules.table_close = () => '</table></div>\n';

@@ -16,14 +16,18 @@ function colored(code, name) {
   return highlight.getLanguage(language) ? with_meanings(highlight.highlight(language, code, true).value) : escapeHtml(code);
 }
 
-const longest_unbroken = 15;  // characters that fit into a column of a phone
+const longest_unbroken = 12;  // characters that fit into a column of a phone
 const between_words = /(?<=\w[_./:=])(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])/;
 
-/// Code within a line. Long names may break between their words.
-function in_line(tokens, n) {
-  const { content } = tokens[n];
-  const words = content.length > longest_unbroken ? content.split(between_words) : [content];
-  return `<code>${words.map(escapeHtml).join('<wbr>')}</code>`;
-}
+/// The HTML of a text in which long names may break between their words.
+const with_breaks = (text) => text.split(/(\s+)/).map((name) =>
+  (name.length > longest_unbroken ? name.split(between_words) : [name]).map(escapeHtml).join('<wbr>')).join('');
 
-module.exports = { colored, in_line };
+/// Code within a line. No line ends within the hyphens of a flag.
+const in_line = (tokens, n) =>
+  `<code>${with_breaks(tokens[n].content).replace(/--\w+/g, '<span class="unbroken">$&</span>')}</code>`;
+
+/// Text, in which names of models stand.
+const in_text = (tokens, n) => with_breaks(tokens[n].content);
+
+module.exports = { colored, in_line, in_text };

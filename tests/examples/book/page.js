@@ -150,6 +150,24 @@ async function check_where(page, name, offend) {
   if (dark.length) offend(`${dark} stay dark where the text names them`);
 }
 
+/// On a phone a table that ends in remarks, or is turned, fits, and no line of a table's head ends within a word.
+async function check_tables(page, offend) {
+  const wrong = await page.evaluate(() => {
+    const range = document.createRange(), lines_of = (text, begin, end) => {
+      range.setStart(text, begin);
+      range.setEnd(text, end);
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+    };
+    const cut = [...document.querySelectorAll('main :is(.remarks, .turned)')].filter((one) => one.scrollWidth > one.clientWidth)
+      .map((one) => `the table "${one.textContent.trim().slice(0, 20)}" is cut`);
+    const broken = [...document.querySelectorAll('main .wide th')].flatMap((one) => [...one.childNodes].filter((node) => node.nodeType === 3)
+      .flatMap((text) => [...text.data.matchAll(/\p{L}+/gu)].filter(({ 0: word, index }) => lines_of(text, index, index + word.length) > 1)))
+      .map(([word]) => `"${word}" is broken in the head of a table`);
+    return [...cut, ...broken];
+  });
+  for (const what of wrong) offend(what);
+}
+
 /// No line begins with a mark, which belongs to the equation before it.
 async function check_marks(page, offend) {
   const lonely = await page.evaluate(() => {
@@ -501,7 +519,10 @@ async function check_page({ page, name, book, offend }) {
   await settled(page);
   await check_width(page, offend);
   await check_marks(page, offend);
-  if (is_of_book) await check_notes(page, offend);
+  if (is_of_book) {
+    await check_notes(page, offend);
+    await check_tables(page, offend);
+  }
   await picture('narrow');
   await page.setViewportSize(wide);
   if (is_of_book) await check_print(page, offend);
