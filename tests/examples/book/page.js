@@ -252,12 +252,15 @@ async function check_contrast(page, scheme, offend) {
       if (contrast < least) found.set(`${one.localName}.${one.className}`, contrast.toFixed(1));
     }
     // The edge of what one presses stands out, or all of it does.
-    for (const one of document.querySelectorAll(':is(button, select, textarea, input:not([type=range], [type=checkbox], [type=radio])):enabled')) {
+    const pressed = ':is(button, select, textarea, input:not([type=range], [type=checkbox], [type=radio])):enabled, .to-press .field-cell, .doors a';
+    const framed = 'figure, fieldset, .facts > div';  // the edge of a figure, where it has one
+    for (const one of document.querySelectorAll(`${pressed}, ${framed}`)) {
       const { borderTopColor, borderTopWidth, borderTopStyle, backgroundColor } = getComputedStyle(one);
       if (!one.checkVisibility() || borderTopStyle === 'none' || parseFloat(borderTopWidth) === 0) continue;
+      if (one.matches(framed) && rgba(borderTopColor)[3] === 0) continue;
       const [a, b] = [light(rgba(borderTopColor)[3] ? borderTopColor : backgroundColor), light(behind(one.parentElement))];
       const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-      if (contrast < least_edge) found.set(`the edge of ${one.localName} ${one.name}`, contrast.toFixed(1));
+      if (contrast < least_edge) found.set(`the edge of ${one.localName} ${one.name ?? one.className}`, contrast.toFixed(1));
     }
     return [...found];
   }, [least_contrast, least_edge]);
