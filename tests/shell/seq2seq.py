@@ -247,6 +247,11 @@ def reports():
     check(rows, "no translations in the report")
     for kind, target, reference in rows:
         check((kind == "right") == (target == reference), f"{target} is {kind}, the reference {reference}")
+    # Shares have an axis from 0, and to 1 unless there are more edits than symbols, also while none is exact.
+    for title, most in ("Exact translations", "1"), ("Edits", None):
+        chart = re.search(f'<div class="title">{title}</div>(.*?)</drawn-figure>', read("report.html"), re.DOTALL)[1]
+        ticks = dict(re.findall(r'y="(\d+)%" dy="4" text-anchor="end">([^<]*)<', chart))
+        check(ticks.get("100") == "0" and most in (None, ticks.get("0")), f"the axis of {title} has the ticks {ticks}")
 
 
 def helps():

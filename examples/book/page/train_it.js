@@ -136,7 +136,7 @@ customElements.define('train-it', class extends HTMLElement {
     const text = this.#part('text').value === own_text ? this.#part('own').value : texts[this.#part('text').value];
     const characters = [...text].length;
     if (characters < fewest_characters)
-      throw new Error(`Your own text has ${characters} characters, expected at least ${fewest_characters}.`);
+      throw new Error(`Your own text has ${characters} ${characters === 1 ? 'character' : 'characters'}, expected at least ${fewest_characters}.`);
     this.text = text;
     if (this.#run) {
       this.#run.close();
