@@ -46,7 +46,7 @@ KNOWN = {
 # What needs no notice: the interfaces of the C library, of the kernel, of MPI and of Python, whose code stays where it
 # is, and what compilers come with, which their licences let be in any program.
 NO_NOTICE = re.compile(
-    r"/usr/lib/gcc/|/usr/include/(.*/)?c\+\+/|/usr/lib/llvm-[0-9]+/lib/clang/|/include/python3\.[0-9]+/|"
+    r"/usr/lib/gcc/|/usr/include/(.*/)?c\+\+/|/usr/lib/llvm-[0-9]+/lib/clang/|/include/(.*/)?python3\.[0-9]+/|"
     r"/usr/lib/.*/(openmpi|mpich)/include/|<built-in>"
 )
 NO_NOTICE_PACKAGES = {"libc6-dev", "linux-libc-dev", "libc6-dev-cross"}

@@ -45,6 +45,11 @@ sed '/Google LLC/d' "$place/notices" > "$place/without"
 refuses "$place/without: $line" --check "$place/without" build "$build" "$program"
 refuses "notices: $place has no build.ninja, expected a build folder of meson" build "$place" "$program"
 
+# --- The headers of Python are interfaces, wherever they lie: Debian has those of one machine in a folder of their own.
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=.packaging python3 -c 'import notices
+for folder in "/usr/include", "/usr/include/x86_64-linux-gnu", "/opt/python/include":
+    assert notices.NO_NOTICE.search(f"{folder}/python3.11/pyconfig.h"), folder'
+
 # --- A package whose licence nobody has read.
 mkdir -p "$place/project/.packaging"
 cp LICENSE "$place/project"
