@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numbers>
 
@@ -69,6 +70,8 @@ void philox_blocks(uint64_t seed, uint64_t stream, uint64_t first, std::span<Phi
   }
 }
 
+#if HWY_HAVE_FLOAT64
+
 void near_box_muller(std::span<const double> positives, const double* turns, double* numbers) {
   const hn::ScalableTag<double> lanes;
   const size_t step = hn::Lanes(lanes);
@@ -88,6 +91,15 @@ void near_box_muller(std::span<const double> positives, const double* turns, dou
   write(last[0], last[1], last[2]);
   std::copy_n(last[2], rest, numbers + whole);
 }
+
+#else  // vectors of WebAssembly have no doubles
+
+void near_box_muller(std::span<const double> positives, const double* turns, double* numbers) {
+  for (size_t n = 0; n < positives.size(); ++n)
+    numbers[n] = std::sqrt(-2 * std::log(positives[n])) * std::cos(2 * std::numbers::pi * turns[n]);
+}
+
+#endif
 
 }  // namespace shiftgrad::HWY_NAMESPACE
 
