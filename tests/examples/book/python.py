@@ -611,8 +611,9 @@ class Model(torch.nn.Module):
 
 @compares
 def remember(function):
-    """A text read in segments, behind a memory that is longer than one of them, has the losses of the library."""
-    del function  # the model calls it
+    """A text read in segments, behind a memory that is longer than one of them, has the losses of the library. At its
+    start there is no memory, and of none at all nothing is kept."""
+    assert [function([], [torch.ones(B, T, C)], length)[0].shape[1] for length in (0, 2, T + 1)] == [0, 2, T]
     model, text = Model(begun()), tokens(TEXT[:50])
     _, _, answer = ask(BEGIN, how := {"do": "read", "mode": "memory", "text": TEXT[:50], "segment": 4, "memory": 6},
                        {"do": "read_on", "mode": "memory", "count": len(text)})
