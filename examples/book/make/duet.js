@@ -19,7 +19,7 @@ async function duet({ texts, attributes }) {
 <div class="roll wide" tabindex="0" role="group" aria-label="Piano roll of the ${name} model">${drawn(texts[name])}</div>
 <p class="in-words">${in_words(texts[name])}</p>
 <p class="count"><span class="so-far"></span><span class="whole">${counted(texts[name])}</span>
-<span class="measured">in 16 chorales ${between(`\`${model}\``)}, in Bach’s ${between('Bach, the test text')}</span></p>
+<span class="measured">in 16 chorales ${between(`\`${model}\``)}, and in Bach’s own ${between('Bach, the test text')}</span></p>
 </div>`;
   return `<p class="claim">Two models go on from the same two bars of Bach. Both look back at earlier notes. One is told
 how far back each of them is, the other only its place, counted from the beginning.</p>
