@@ -183,9 +183,11 @@ class Defaults(unittest.TestCase):
             with self.subTest(name), torch.no_grad(), in_double():
                 run(model)
                 recorded = list(calls)
-                self.check(lambda: [
-                    each for module, arguments, named in copy.deepcopy(recorded, {id(model): model})
-                    for each in module(*arguments, **named) if isinstance(each, torch.Tensor)])
+                # WavLM's own code computes inference without a mask, and heeds the defaults.
+                with torch.set_grad_enabled(name.startswith("wavlm")):
+                    self.check(lambda: [
+                        each for module, arguments, named in copy.deepcopy(recorded, {id(model): model})
+                        for each in module(*arguments, **named) if isinstance(each, torch.Tensor)])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The attentions of transformers and NeMo that accelerate replaces: one table, with a row for each class."""
 
+import contextlib
 import inspect
 import math
 import sys
@@ -241,7 +242,8 @@ def _is_whole(module, mask, B, T):
     def is_whole(mask):
         everything = torch.ones(B, T, device=mask.device)
         make = sys.modules[base(module).__module__]._get_local_attention_mask
-        return torch.equal(mask, make(everything, module.block_len, mask.device))
+        with mask.device:  # its code makes some tensors on the default device
+            return torch.equal(mask, make(everything, module.block_len, mask.device))
     return remembered(mask, (module.block_len, B, T), is_whole)
 
 
@@ -374,7 +376,9 @@ def _deberta_positions(module, T, device):
     distance = torch.arange(T - 1, -T, -1, device=device)
     if getattr(module, "position_buckets", -1) > 0 and module.max_relative_positions > 0:
         bucket = sys.modules[base(module).__module__].make_log_bucket_position
-        distance = bucket(distance, module.position_buckets, module.max_relative_positions)
+        # SEW-D's function makes tensors on the default device.
+        with contextlib.nullcontext() if torch.compiler.is_compiling() else device:
+            distance = bucket(distance, module.position_buckets, module.max_relative_positions)
     return distance.long()
 
 

@@ -78,7 +78,8 @@ def _speecht5_encoder(encoder, call, original, is_short):
         return original(encoder, **call)
     encoder = copy.copy(encoder)
     encoder._modules = encoder._modules | {"embed_positions": SpeechT5Table(encoder.embed_positions)}
-    return original(encoder, **call)
+    with x.device:  # the encoder makes its mask on the default device
+        return original(encoder, **call)
 
 
 def _speecht5_can(module, call):
