@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "core/machine/simd_random.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants these below foreach_target.h.
+#include <hwy/contrib/algo/transform-inl.h>
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -73,23 +74,13 @@ void philox_blocks(uint64_t seed, uint64_t stream, uint64_t first, std::span<Phi
 #if HWY_HAVE_FLOAT64
 
 void near_box_muller(std::span<const double> positives, const double* turns, double* numbers) {
-  const hn::ScalableTag<double> lanes;
-  const size_t step = hn::Lanes(lanes);
-  HWY_ALIGN double last[3][HWY_MAX_BYTES / sizeof(double)] = {};
-  auto write = [&](const double* p, const double* t, double* to) HWY_ATTR {
-    const auto logarithm = hn::Log(lanes, hn::LoadU(lanes, p));
-    const auto radius = hn::Sqrt(hn::Mul(hn::Set(lanes, -2), logarithm));
-    const auto angle = hn::Mul(hn::Set(lanes, 2 * std::numbers::pi), hn::LoadU(lanes, t));
-    hn::StoreU(hn::Mul(radius, hn::Cos(lanes, angle)), lanes, to);
-  };
-  const size_t whole = positives.size() / step * step, rest = positives.size() - whole;
-  for (size_t n = 0; n < whole; n += step) write(&positives[n], turns + n, numbers + n);
-  if (rest == 0) return;
-  std::fill_n(last[0], step, 1.0);
-  std::copy_n(&positives[whole], rest, last[0]);
-  std::copy_n(turns + whole, rest, last[1]);
-  write(last[0], last[1], last[2]);
-  std::copy_n(last[2], rest, numbers + whole);
+  std::copy_n(turns, positives.size(), numbers);
+  hn::Transform1(hn::ScalableTag<double>(), numbers, positives.size(), positives.data(),
+                 [](auto lanes, auto turn, auto positive) HWY_ATTR {
+                   auto root = hn::Sqrt(hn::Mul(hn::Set(lanes, -2), hn::Log(lanes, positive)));
+                   auto angle = hn::Mul(hn::Set(lanes, 2 * std::numbers::pi), turn);
+                   return hn::Mul(root, hn::Cos(lanes, angle));
+                 });
 }
 
 #else  // vectors of WebAssembly have no doubles
