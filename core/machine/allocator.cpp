@@ -1,15 +1,10 @@
 #include "core/machine/allocator.h"
 
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -21,6 +16,7 @@
 #include "core/machine/limits.h"
 #include "core/machine/sanitizer.h"
 #include "core/machine/spin_lock.h"
+#include "core/machine/system_memory.h"
 
 namespace shiftgrad {
 
@@ -50,12 +46,6 @@ int64_t block_bytes(size_t index) {
   size_t doublings = std::max<size_t>(1, index / sizes_of_doubling) - 1;
   size_t units = (index + 1 - sizes_of_doubling * doublings) << doublings;
   return static_cast<int64_t>(units * alignment);
-}
-
-/// Returns nullptr where the system has no such block.
-void* aligned(size_t alignment, size_t bytes) {
-  void* block = nullptr;
-  return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
 }
 
 /// A released block holds the link to the next one of its class.
@@ -104,18 +94,6 @@ void* pop(size_t index) {
   return block;
 }
 
-/// Gives a block back to the system, its pages as well: the C library would keep those that lie
-/// between others.
-void give_back(void* block, [[maybe_unused]] size_t bytes) {
-#ifdef MADV_DONTNEED
-  constexpr uintptr_t page = 65536;  // no CPU has larger ones
-  uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + page - 1) / page * page;
-  uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-#endif
-  std::free(block);
-}
-
 /// Gives free blocks back to the system until at most `bytes` of them are left, those first that
 /// nobody has asked for in the longest time.
 void shrink(int64_t bytes) {
@@ -127,20 +105,8 @@ void shrink(int64_t bytes) {
     for (size_t index = 1; index < class_count; ++index)
       if (age(index) < age(oldest)) oldest = index;
     while (pool.free[oldest] && pool.counters.bytes_cached > bytes)
-      give_back(pop(oldest), static_cast<size_t>(block_bytes(oldest)));
+      return_to_system(pop(oldest), static_cast<size_t>(block_bytes(oldest)));
   }
-}
-
-/// Takes a block from the system. A large one asks for huge pages: a table of the CPU then has one
-/// entry for 2 MiB, not for 4 KiB.
-void* aligned_block(size_t bytes) {
-  constexpr size_t huge_page = size_t{2} << 20;
-  bool large = bytes >= huge_page;
-  void* block = aligned(large ? huge_page : alignment, bytes);
-#ifdef MADV_HUGEPAGE
-  if (block && large) madvise(block, bytes, MADV_HUGEPAGE);
-#endif
-  return block;
 }
 
 /// The bytes that all blocks may hold: beyond them Linux would kill the process.
@@ -168,9 +134,9 @@ void* allocate_from_system(size_t requested, size_t index) {
   shrink(std::min(std::max(small, peak / 4 * 5 - in_use), left - static_cast<int64_t>(requested)));
   auto bytes = caching ? static_cast<size_t>(block_bytes(index)) : std::max<size_t>(1, requested);
   ++pool.counters.system_allocations;
-  if (void* block = aligned_block(bytes)) return block;
+  if (void* block = take_from_system(bytes)) return block;
   shrink(0);
-  if (void* block = aligned_block(bytes)) return block;
+  if (void* block = take_from_system(bytes)) return block;
   throw OutOfMemory(text("allocate: the system has no block of ", bytes, " bytes; ",
                          pool.counters.bytes_in_use, " are in use"));
 }
@@ -234,7 +200,7 @@ void release(void* block, size_t bytes) {
   size_t index = class_of_returned(block, bytes);
   pool.counters.bytes_in_use -= block_bytes(index);
   pool.bytes_requested -= static_cast<int64_t>(bytes);
-  if (!caching) return std::free(block);
+  if (!caching) return return_to_system(block, bytes);
   pool.free[index] = new (block) FreeBlock{pool.free[index]};
   pool.last_used[index] = pool.counters.calls;
   pool.counters.bytes_cached += block_bytes(index);

@@ -1,15 +1,10 @@
 #include "core/machine/allocator.h"
 
 #include <malloc.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#include <unistd.h>
-#endif
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -17,6 +12,7 @@
 
 #include "core/random.h"
 #include "tests/support/refusal.h"
+#include "tests/support/resident.h"
 
 using namespace shiftgrad;
 
@@ -169,34 +165,6 @@ TEST_CASE("release: also when a thread ends") {
 
 namespace {
 
-/// The bytes of this process that are in memory, as Linux says.
-int64_t resident() {
-#ifdef __linux__
-  int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * sysconf(_SC_PAGESIZE);
-#else
-  return 0;
-#endif
-}
-
-/// While it lives, Linux does not join small pages to huge ones. It does so when it has time, and
-/// fills again what was given back.
-struct NoHugePages {
-#ifdef __linux__
-  NoHugePages() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
-  ~NoHugePages() { prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0); }
-#endif
-};
-
-/// From now on the C library does not overwrite what is freed, as MALLOC_PERTURB_ may ask: this
-/// would bring the pages back that were given to the system.
-void keep_freed_pages_untouched() {
-#ifdef M_PERTURB
-  mallopt(M_PERTURB, 0);
-#endif
-}
-
 /// Holds blocks of a step over `length` tokens, all at once, and writes each byte of them. All are
 /// of one size, so a step of another length can use none of them. 2000 tokens take 320 MB, of which
 /// a quarter is more than the 64 MB that may be kept in any case.
@@ -213,7 +181,6 @@ void step(size_t length) {
 TEST_CASE("release: steps of many lengths keep little more than the longest needs") {
   if (!allocator_caches()) return;
   [[maybe_unused]] NoHugePages small_pages;
-  keep_freed_pages_untouched();
   release_cached();
   reset_peak();
   step(2000);
