@@ -22,6 +22,11 @@ void check(const char* name, const KeptText& text, int64_t batch_size, int64_t b
           streams > 1 ? "batch_size or block_size" : "block_size");
 }
 
+void check(const RandomBlocks& blocks) {
+  Within{"RandomBlocks"}(range::one_or_more, "step", blocks.step);
+  check("RandomBlocks", blocks.text, blocks.batch_size, blocks.block_size, blocks.loss_tokens, 1);
+}
+
 void check(const ParallelStreams& streams) {
   Within within{"ParallelStreams"};
   within(range::zero_or_more, "ext_len", streams.ext_len);
@@ -87,15 +92,21 @@ Batch ParallelStreams::next() {
 }
 
 RandomBlocks::RandomBlocks(const KeptText& tokens, int64_t batch, int64_t block,
-                           const Random& start, int64_t scored)
-    : text(tokens), batch_size(batch), block_size(block), loss_tokens(scored), random(start) {
-  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
+                           const Random& start, int64_t scored, int64_t apart)
+    : text(tokens),
+      batch_size(batch),
+      block_size(block),
+      loss_tokens(scored),
+      step(apart),
+      random(start) {
+  check(*this);
 }
 
 Batch RandomBlocks::next() {
-  check("RandomBlocks", text, batch_size, block_size, loss_tokens, 1);
+  check(*this);
   std::vector<int64_t> begins = rows_of("RandomBlocks", batch_size);
-  for (int64_t& begin : begins) begin = random.below(text.size() - block_size);
+  const int64_t places = (text.size() - block_size - 1) / step + 1;
+  for (int64_t& begin : begins) begin = step * random.below(places);
   return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};
 }
 

@@ -32,18 +32,20 @@ Tokens rows_at(const KeptText& text, const std::vector<int64_t>& begins, int64_t
 Batch rows(const Batch& batch, int64_t begin, int64_t end);
 
 /// Blocks drawn from anywhere in the text, with replacement. They are for models without memory
-/// (Al-Rfou et al. 2018; nanoGPT's get_batch).
+/// (Al-Rfou et al. 2018; nanoGPT's get_batch). A step of N lets a block begin at multiples of N
+/// tokens alone, for texts of records of this length, such as bars of music or rows of pixels: an
+/// absolute position then says where in a record a token stands.
 struct RandomBlocks {
   /// The tokens of the text.
   KeptText text;
-  int64_t batch_size, block_size, loss_tokens;
+  int64_t batch_size, block_size, loss_tokens, step;
   /// Random numbers of the draws, which are the only state.
   Random random;
 
-  /// Throws when a size is less than 1 or more than 10^9, loss_tokens less than 0, or the text has
-  /// no block_size + 1 tokens.
+  /// Throws when a size or the step is less than 1 or more than 10^9, loss_tokens less than 0, or
+  /// the text has no block_size + 1 tokens.
   RandomBlocks(const KeptText& text, int64_t batch_size, int64_t block_size, const Random& random,
-               int64_t loss_tokens = 0);
+               int64_t loss_tokens = 0, int64_t step = 1);
   /// Returns the next batch [batch_size, block_size]; there is always one. Throws as the
   /// constructor does, and when memory does not have such a batch.
   Batch next();

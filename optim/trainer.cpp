@@ -29,7 +29,8 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
     return ParallelStreams(text, config.batch_size, config.block_size, config.ext_len,
                            config.loss_tokens);
   return RandomBlocks(text, config.batch_size, config.block_size,
-                      Random{config.seed, random_stream::batches}, config.loss_tokens);
+                      Random{config.seed, random_stream::batches}, config.loss_tokens,
+                      config.block_step);
 }
 
 constexpr const char* auxiliary_name = "auxiliary";

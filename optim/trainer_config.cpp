@@ -13,6 +13,8 @@ void TrainerConfig::check() const {
           "trainer: mem_len needs batches \"streams\"");
   require(ext_len == 0 || batches == BatchType::streams,
           "trainer: ext_len needs batches \"streams\"");
+  require(block_step == 1 || batches == BatchType::blocks,
+          "trainer: block_step needs batches \"blocks\"");
   require(loss_tokens <= block_size, "trainer: loss_tokens ", loss_tokens,
           ", expected at most block_size ", block_size);
 }

@@ -75,6 +75,7 @@ struct TrainerConfig {
   int64_t batch_warmup_iters = 0;
   int64_t block_size = 64;
   BatchType batches = BatchType::streams;
+  int64_t block_step = 1;
   int64_t mem_len = 0;
   /// The last ext_len tokens of a batch are fed again with the next one, and only then become
   /// memory, as in Transformer-XL's code.
@@ -120,6 +121,8 @@ struct TrainerConfig {
                     "how the text is cut: into blocks from anywhere, or into streams read in order",
                     {},
                     group::batches});
+    field(block_step, {"block_step", "blocks begin at multiples of so many tokens of the text",
+                       quantity::tokens, group::batches});
     field(mem_len, {"mem_len", "tokens of memory carried from one batch to the next",
                     quantity::tokens_or_none, group::batches});
     field(ext_len,

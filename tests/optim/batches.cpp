@@ -46,6 +46,26 @@ TEST_CASE("batches: random blocks are runs of the text from everywhere in it") {
   for (auto [begin, times] : begins) CHECK(times > 70);
 }
 
+TEST_CASE("batches: random blocks with a step begin at each of its multiples and nowhere else") {
+  std::vector<int32_t> text = counting(30);
+  for (int64_t length : {20, 21, 23, 24, 25}) {
+    CAPTURE(length);
+    RandomBlocks blocks(KeptText(text).part(0, length), 2, 4, Random{.seed = 5}, 0, 4);
+    std::map<int32_t, int> begins;
+    for (int n = 0; n < 200; ++n) {
+      Batch batch = blocks.next();
+      check_targets_follow(batch);
+      for (int b = 0; b < 2; ++b) ++begins[batch.inputs.values[4 * b]];
+    }
+    std::map<int32_t, int> expected;  // all from which a block and its last target are there
+    for (int32_t begin = 0; begin + 5 <= length; begin += 4) expected[begin] = begins[begin];
+    CHECK(begins == expected);
+    for (auto [begin, times] : begins) CHECK(times > 40);
+  }
+  CHECK(refusal([&] { RandomBlocks(text, 2, 4, {}, 0, 0); }) ==
+        "RandomBlocks: step 0, expected at least 1");
+}
+
 TEST_CASE("batches: random blocks go on from their random numbers") {
   std::vector<int32_t> text = counting(100);
   RandomBlocks blocks(text, 2, 5, Random{.seed = 5});

@@ -300,6 +300,8 @@ TEST_CASE("trainer: bad configs and texts") {
   CHECK(refused([](auto& c) { c.ext_len = -1; }) == "trainer: ext_len -1, expected at least 0");
   CHECK(refused([](auto& c) { c.ext_len = 1, c.batches = BatchType::blocks, c.mem_len = 0; }) ==
         "trainer: ext_len needs batches \"streams\"");
+  CHECK(refused([](auto& c) { c.block_step = 2; }) ==
+        "trainer: block_step needs batches \"blocks\"");
   CHECK(refused([](auto& c) { c.loss_tokens = 9; }) ==
         "trainer: loss_tokens 9, expected at most block_size 8");
   Random random;

@@ -50,6 +50,8 @@ COURSES = [
     ("ordered", "--model music_transformer --ext_len 4", "", ""),
     ("music", "--model music_transformer", "", ""),
     ("sinusoid", "--model transformer --position sinusoid", "", ""),
+    ("sinusoid_stepped", "--model transformer --position sinusoid --block_step 4", "", "sinusoid"),
+    ("sinusoid_anywhere", "--model transformer --position sinusoid --block_step 1", "sinusoid", ""),
     ("sinusoid_again", "--model transformer --position sinusoid --ext_len 4", "", ""),
 
     # Parameters that are frozen, or have a learning rate of their own.
@@ -77,6 +79,8 @@ REFUSED = [
     ("--intermediate_losses 1", "intermediate_losses 1 for a model of one block"),
     ("--targets 9", "targets 9, expected at most block_size 8"),
     ("--ext_len -1", "ext_len -1"),
+    ("--model transformer --block_step 0", "block_step 0"),
+    ("--model transformer_xl --block_step 4", 'block_step needs batches "blocks"'),
     ("--loss_tokens 9", "loss_tokens 9, expected at most block_size 8"),
     ("--loss_tokens 4 --targets 2", "loss_tokens with auxiliary losses"),
     ("--model r_transformer --ext_len 7", "forget"),

@@ -20,6 +20,7 @@ TEST_CASE("sizes: of trainings") {
       {"RandomBlocks block_size", [](int64_t n) { RandomBlocks(text_of_200, 2, n, {}).next(); }},
       {"RandomBlocks loss_tokens",
        [](int64_t n) { RandomBlocks(text_of_200, 2, 3, {}, n).next(); }},
+      {"RandomBlocks step", [](int64_t n) { RandomBlocks(text_of_200, 2, 3, {}, 0, n).next(); }},
       {"RandomBlocks changed",
        [](int64_t n) {
          RandomBlocks blocks(text_of_200, 2, 3, {});
