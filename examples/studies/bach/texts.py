@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Writes train.txt, valid.txt and test.txt for char_lm from Jsb16thSeparated.json.
 
-    texts.py Jsb16thSeparated.json FOLDER [--transpose N]
+    texts.py Jsb16thSeparated.json FOLDER [--transpose N] [--bars]
 
 With --transpose, each training chorale also stands in train.txt 1 to N semitones higher and lower, as far as
-each voice stays in the range that it has in the other training chorales.
+each voice stays in the range that it has in the other training chorales. With --bars, further line feeds fill each chorale
+to whole bars of 16 sixteenths, so that char_lm's --block_step 64 begins a block where a bar begins.
 """
 
 import argparse
@@ -55,7 +56,9 @@ def main():
     parser.add_argument("json", help="Jsb16thSeparated.json")
     parser.add_argument("folder", help="folder for the texts")
     parser.add_argument("--transpose", type=int, default=0, metavar="N", help="semitones to transpose at most")
+    parser.add_argument("--bars", action="store_true", help="fill each chorale to whole bars with line feeds")
     flags = parser.parse_args()
+    bar = 16 * len(notation.VOICES) if flags.bars else 1
     with open(flags.json, encoding="utf-8") as file:
         try:
             splits = {name: read_split(chorales) for name, chorales in json.load(file).items()}
@@ -71,7 +74,7 @@ def main():
     os.makedirs(flags.folder, exist_ok=True)
     for name, lines in texts.items():
         with open(os.path.join(flags.folder, name + ".txt"), "w", encoding="ascii") as file:
-            file.writelines(text + "\n" for text in lines)
+            file.writelines(text + "\n" * (1 + -(len(text) + 1) % bar) for text in lines)
         print(f"{name}.txt: {len(lines)} chorales, {sum(map(len, lines))} notes")
 
 

@@ -10,6 +10,7 @@ from math import sqrt
 
 RATES = "1e-3", "2e-3", "4e-3", "8e-3"
 FINER_RATES = "1e-3", "1.5e-3", "2e-3", "3e-3", "4e-3", "6e-3", "8e-3", "12e-3"
+BAR = 64  # notes: 16 sixteenths of four voices
 HOURS = 40  # of one core, after which a part begins no further training, unless it has more
 
 
@@ -32,6 +33,7 @@ class Arm:
     settings: tuple
     by_memory: bool = False  # scored with its memory, not in overlapping blocks
     unread: int = 0  # parameters that a causal model never reads
+    text: str = ""  # the folder of its texts, if it is not the part's
 
 
 @dataclass(frozen=True)
@@ -135,13 +137,16 @@ VARIANTS = variant_arms(4, 4, 128, {
 
 
 def bach_arms(size, widths):
-    """Music Transformer's distances against absolute positions, both kinds of them."""
+    """Music Transformer's distances against absolute positions, both kinds of them, and both again in blocks that begin with a
+    bar."""
     channels = int(flags(size)["n_embd"])
     arms = (("music_transformer", "--model music_transformer --max_seq 256", tables("*past_*")),
             ("sinusoid", "--model transformer --position sinusoid", draws(channels)),
             ("learned", "--model transformer --position learned", tables("position_embedding.*")))
-    return tuple(Arm(name, flags(f"{size} {words}") | {"d_inner": str(widths[name])}, settings)
-                 for name, words, settings in arms)
+    arms = [Arm(name, flags(f"{size} {words}") | {"d_inner": str(widths[name])}, settings) for name, words, settings in arms]
+    bars = {"block_step": str(BAR)}
+    return (*arms, *(replace(arm, name=f"{arm.name}:block_step={BAR}", flags=arm.flags | bars, text="chorales_in_bars")
+                     for arm in arms[1:]))
 
 
 def with_rates(arm, setting):

@@ -3,10 +3,10 @@
 
     run.py FOLDER [--list] [--commit] [--last N]
 
-FOLDER has the texts: ptb as sets.py writes it, and chorales as ../bach/texts.py does with --transpose 6. Runs stay in a folder
-sets where the script is called. What results.json beside this script has is not made again, and an unfinished training goes on
-from its last checkpoint, so the script can be stopped at any time; a SIGTERM or SIGINT lets char_lm save one first. It ends
-when all is done, or when the trainings have taken as many hours as the protocol has.
+FOLDER has the texts: ptb as sets.py writes it, chorales as ../bach/texts.py does with --transpose 6, and chorales_in_bars as it
+does with --bars besides. Runs stay in a folder sets where the script is called. What results.json beside this script has is not
+made again, and an unfinished training goes on from its last checkpoint, so the script can be stopped at any time; a SIGTERM or
+SIGINT lets char_lm save one first. It ends when all is done, or when the trainings have taken as many hours as the protocol has.
 
 --list prints what is left, and trains nothing. --commit commits results.json and the page whenever a rung is done. --last ends after N
 trainings. --part makes those of one part alone. CHAR_LM and VARIANTS name the programs, and COMMIT the commit that they were built
@@ -80,7 +80,7 @@ class Training:
     def __init__(self, texts, part, arm, rung, setting, seed):
         self.part, self.arm, self.rung, self.setting, self.seed = part, arm, rung, setting, seed
         self.program = PROGRAMS[part.program]
-        self.texts = texts / part.text
+        self.texts = texts / (arm.text or part.text)
         self.flags = flags_of(part, arm, rung, setting, seed)
         place = arm.settings.index(setting)
         self.folder = PLACE / part.name / arm.name.replace(":", "-") / f"{rung.name}-{place + 1}-{seed}"
