@@ -51,7 +51,7 @@ std::vector<ScoredRun> read_runs(const ContextFlags& flags) {
   std::vector<ScoredRun> runs;
   for (size_t n = 0; n < names.size(); ++n) {
     SavedRun saved = load_run(flags.runs[n], flags.checkpoint);
-    runs.push_back(scored_run(saved, names[n], flags.text.read(saved)));
+    runs.push_back(scored_run(saved, names[n], flags.text.read(saved).tokens()));
     const ScoredRun &first = runs.front(), &last = runs.back();
     require(last.text == first.text && last.tokens.size() == first.tokens.size(), flags.runs[n],
             ": scored on another text than ", flags.runs[0],

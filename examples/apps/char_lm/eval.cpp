@@ -24,6 +24,7 @@ using apps::limit_threads;
 using shiftgrad::Evaluation;
 using shiftgrad::EvaluationConfig;
 using shiftgrad::EvaluationMode;
+using shiftgrad::KeptText;
 using shiftgrad::require;
 
 namespace {
@@ -91,9 +92,10 @@ void set_field(shiftgrad::LanguageModelConfig& model, std::string_view name, Val
 }
 
 /// Returns the number of bytes in the text without its first token, which is not scored.
-int64_t scored_bytes(const std::vector<int32_t>& text, const Vocabulary& vocabulary) {
+int64_t scored_bytes(const KeptText& text, const Vocabulary& vocabulary) {
   int64_t bytes = 0;
-  for (size_t n = 1; n < text.size(); ++n) bytes += std::ssize(vocabulary.decode(text[n]));
+  text.each(std::min<int64_t>(1, text.size()), text.size(),
+            [&](int32_t token) { bytes += std::ssize(vocabulary.decode(token)); });
   return bytes;
 }
 
@@ -130,12 +132,12 @@ Command::Work prepare(const EvalFlags& flags) {
   if (flags.clamp_len) set_field(run.checkpoint.model, "clamp_len", *flags.clamp_len);
   if (flags.window) set_field(run.checkpoint.model, "window", shiftgrad::Window(*flags.window));
   auto model = std::make_shared<shiftgrad::LanguageModel>(usable_model(run));
-  std::vector<int32_t> text = flags.text.read(run);
+  KeptText text = flags.text.read(run);
   EvaluationConfig config = evaluation_config(flags, run.flags);
   check_positions(config, run, *model);
-  config.check(*model, std::ssize(text));
+  config.check(*model, text.size());
   return [threads, model, text, config, bytes = scored_bytes(text, run.vocabulary),
-          reported = reported_in_training(flags, run, std::ssize(text)), path = flags.losses] {
+          reported = reported_in_training(flags, run, text.size()), path = flags.losses] {
     std::vector<double> losses;
     Evaluation result = score(*model, text, config, path.empty() ? nullptr : &losses);
     if (!path.empty()) write_losses(path, losses);

@@ -204,7 +204,7 @@ FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t c
        .validation_loss = saved.checkpoint.state.validation_loss}};
   report.course = part([&] { return apps::read_course(run.folder); });
   report.sample = part([&] { return sample_of(run, flags); });
-  auto validation = part([&] { return ScoredText{}.read(saved); });
+  auto validation = part([&] { return ScoredText{}.read(saved).tokens(); });
   std::vector<int32_t> text = validation.value.value_or(std::vector<int32_t>());
   add_score(report, run, is_trained ? std::vector<int32_t>() : text);
   report.context.nothing = is_trained ? "scored when the training has ended" : validation.nothing;

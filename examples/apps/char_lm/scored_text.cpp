@@ -16,7 +16,7 @@ void ScoredText::add_flags(CLI::App& app) {
            range::share);
 }
 
-std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
+shiftgrad::KeptText ScoredText::read(const SavedRun& run) const {
   TrainFlags texts = run.flags;
   shiftgrad::require(data || !texts.texts_left_out, run.source,
                      ": does not say where its text is; --data names one to score");
@@ -26,8 +26,7 @@ std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
   }
   texts.eval_split = eval_split.value_or(texts.eval_split);
   const char* remedy = data ? "" : "; --data names another text";
-  auto corpus = read_corpus(texts, &run.vocabulary, NewCharacters::refused, remedy);
-  return corpus->validation.tokens();
+  return read_corpus(texts, &run.vocabulary, NewCharacters::refused, remedy)->validation;
 }
 
 shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, const shiftgrad::KeptText& text,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ struct ScoredText {
   /// Returns the validation text of the training, or the end of another text, as the run's tokens.
   /// Throws one line for a bad flag, a file that cannot be read, and a character that the run does
   /// not know.
-  std::vector<int32_t> read(const SavedRun& run) const;
+  shiftgrad::KeptText read(const SavedRun& run) const;
 };
 
 /// Scores a model on a text as `evaluate` does, and shows the progress on a terminal.
