@@ -47,6 +47,12 @@ def run_of(options, steps):
     return run
 
 
+def fresh(options, name):
+    """A folder that is not there."""
+    shutil.rmtree(options.folder / name, ignore_errors=True)
+    return options.folder / name
+
+
 def wide(options, length):
     """Two steps of the same number of tokens, in rows of this length."""
     flags = f"""--model transformer --n_layer 6 --n_head 8 --n_embd 512 --eval_iters 1 --overwrite
@@ -70,10 +76,16 @@ ROWS = [
      lambda options, size: ["generate", checkpoint(options, size), "--length", 1]),
     ("generate one token, parameters", (MIDDLE, LARGE),
      lambda options, size: ["generate", checkpoint(options, size), "--length", 1]),
+    ("convert to bfloat16, parameters", (MIDDLE, LARGE),
+     lambda options, size: ["convert", checkpoint(options, size), "--to", "bfloat16", "--out_dir", fresh(options, "half")]),
+    ("eval, bytes of text", (3_000_000, 30_000_000),
+     lambda options, size: ["eval", run_of(options, 10_000), "--data", long_text(options, size // 1_000_000), "--eval_split", 1]),
     ("two steps, bytes of text", (30_000_000, 300_000_000),
      lambda options, size: trained(options, "text", "--data", long_text(options, size // 1_000_000))),
     ("two steps, characters of the vocabulary", (96, 50257), vocabulary),
     ("two steps of 4096 tokens, tokens of a row", (1024, 4096), wide),
+    ("plot, lines of metrics", (10_000, 100_000),
+     lambda options, steps: ["plot", run_of(options, steps), "--out", options.folder / "loss.svg"]),
     ("report, lines of metrics", (10_000, 100_000),
      lambda options, steps: ["report", run_of(options, steps), "--out", options.folder / "report.html"]),
 ]
