@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "core/errors.h"
+#include "core/machine/simd_random.h"
 
 namespace shiftgrad {
 

@@ -31,14 +31,6 @@ inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
   return block;
 }
 
-/// Computes sqrt(-2 log p) cos(2π t) for each p of (0, 1] and t of [0, 1) in vectors, to within
-/// `box_muller_error` of what the standard library's functions give. (Box and Muller 1958.)
-extern void (*const near_box_muller)(std::span<const double> positives, const double* turns,
-                                     double* numbers);
-/// p is 2^-53 at least, so the root is below 8.6; Highway's logarithm and cosine err by four and
-/// three units in the last place, and a thirtieth of this is the sum.
-constexpr double box_muller_error = 0x1p-40;
-
 /// Maps the word to one of 2^32 evenly spaced numbers in [0, 1).
 inline double unit_interval(uint32_t word) { return word * 0x1p-32; }
 

@@ -16,6 +16,7 @@
 #include <numbers>
 
 #include "core/machine/dispatch.h"
+#include "core/machine/simd_random.h"
 #include "core/random.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/machine/simd_random.h"
 #include "core/random.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/oracles/philox.h"
