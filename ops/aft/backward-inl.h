@@ -82,12 +82,13 @@ void spread(const KeyTerms& terms, const Tile& tile, const PairRows& passed,
 /// dk_j = t_j dden + t_j v_j dnum and dv_j = t_j dnum, for the keys begin … end-1.
 void give(const KeyTerms& terms, const PairRows& received, int64_t begin, int64_t end, bool first,
           const AftGradients& to) {
-  for (int64_t j = begin; j < end; ++j) {
-    bool padding = terms.p.is_padding(terms.strip.b, j);
-    auto add = [&](const OpenGradient& open, auto gradient) HWY_ATTR {
-      if (!open) return;
-      Scalar* row = open.target.mutable_data() + terms.offset(open.target, j);
-      Number beta = static_cast<Number>(first ? open.beta : 1);
+  auto add = [&](const OpenGradient& open, auto gradient) HWY_ATTR {
+    if (!open) return;
+    Scalar* target = open.target.mutable_data();
+    Number beta = static_cast<Number>(first ? open.beta : 1);
+    for (int64_t j = begin; j < end; ++j) {
+      Scalar* row = target + terms.offset(open.target, j);
+      bool padding = terms.p.is_padding(terms.strip.b, j);
       for (int64_t x = 0; x < terms.vectors; ++x, row += lanes) {
         const Pair& term = *terms.row(x, j);
         Pair from = received.row(x, j)->chosen_by(term.den);
@@ -96,11 +97,11 @@ void give(const KeyTerms& terms, const PairRows& received, int64_t begin, int64_
         if (beta != 0) sum += beta * load(row, terms.left(x));
         store(sum, row, terms.left(x));
       }
-    };
-    add(to.key, [](const Pair& term, const Pair& from)
-                    HWY_ATTR { return term.den * from.den + term.num * from.num; });
-    add(to.value, [](const Pair& term, const Pair& from) HWY_ATTR { return term.den * from.num; });
-  }
+    }
+  };
+  add(to.key, [](const Pair& term, const Pair& from)
+                  HWY_ATTR { return term.den * from.den + term.num * from.num; });
+  add(to.value, [](const Pair& term, const Pair& from) HWY_ATTR { return term.den * from.num; });
 }
 
 void backward(const AftWeights<Number>& weights, const AftStrip& strip, int64_t begin,

@@ -51,12 +51,14 @@ void mix(const KeyTerms& terms, const Tile& tile, const PairRows& all) {
 
 /// y = num / den
 void divide(const KeyTerms& terms, const PairRows& sums, AftRecord& record) {
+  Scalar* y = record.y.mutable_data();
+  Number* total = record.total<Number>();
   for (int64_t i = terms.begin; i < terms.end; ++i)
     for (int64_t x = 0; x < terms.vectors; ++x) {
       auto [den, num] = *sums.row(x, i);
       int64_t at = terms.place(x, i), left = terms.left(x);
-      store(num / den, record.y.mutable_data() + at, left);
-      store(den, record.total<Number>() + at, left);
+      store(num / den, y + at, left);
+      store(den, total + at, left);
     }
 }
 
