@@ -92,13 +92,18 @@ AftBand Aft::table_band(int64_t M, int64_t T) const {
   require(K <= limits().length, "aft: ", K, " tokens are beyond max_len ", limits().length);
   bool local = config.form == AftForm::local;
   int64_t start = M - s + 1, from = local ? std::max<int64_t>(0, start) : 0;  // first key needed
-  Tensor w = position_bias.defined()
-                 ? slice(slice(position_bias, 0, M, K), 1, from, K)
-                 : matmul(slice(position_bias_query, 0, M, K),
-                          transpose(slice(position_bias_key, 0, from, K)));  // [T, K - from]
-  w = unsqueeze(w, 0);                                                       // [1, T, K - from]
-  if (!local) return {w, 0, 0};
-  return {shifted_rows(w, config.causal ? s : 2 * s - 1, start - from, 1), start, 1};  // [1, T, n]
+  int64_t n = config.causal ? s : 2 * s - 1;
+  Tensor w;
+  if (position_bias.defined()) {
+    w = slice(slice(position_bias, 0, M, K), 1, from, K);  // [T, K - from]
+    if (local) return {shifted_rows(unsqueeze(w, 0), n, start - from, 1), start, 1};  // [1, T, n]
+  } else {
+    Tensor queries = slice(position_bias_query, 0, M, K),
+           keys = slice(position_bias_key, 0, from, K);
+    if (local) return {unsqueeze(banded_product(queries, keys, n, start - from), 0), start, 1};
+    w = matmul(queries, transpose(keys));  // [T, K]
+  }
+  return {unsqueeze(w, 0), 0, 0};  // [1, T, K]
 }
 
 AftBand Aft::conv_band(int64_t M, int64_t T) const {

@@ -13,15 +13,14 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-namespace {
-
-/// Throws unless the band is near enough for each place of a key to be an int64_t.
 void check_band(const char* operation, int64_t start, int64_t step) {
   constexpr int64_t farthest = int64_t{1} << 40;
   auto is_near = [](int64_t place) { return -farthest <= place && place <= farthest; };
   require(is_near(start) && is_near(step), operation, ": a band from ", start, " by ", step,
           ", expected at most 2^40 either way");
 }
+
+namespace {
 
 /// y[g, i, c] = beta y[g, i, c] + x[g, i, c + start + step · i], row by row.
 void add_shifted(const Tensor& x, int64_t start, int64_t step, Scalar beta, const Tensor& y) {

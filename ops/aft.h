@@ -77,6 +77,14 @@ Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
 void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
 
+/// Throws unless a band is near enough for each place of a key to be an int64_t.
+void check_band(const char* operation, int64_t start, int64_t step);
+
+/// The band of a product: y[i, c] = a_i · b_{start + i + c}, 0 where b has no such row, for a [T,
+/// r] and b [K, r]; y is [T, width]. It is shifted_rows of matmul(a, bᵀ), in time O((K + T) width
+/// r). A gradient of 0 passes nothing on. Throws where shapes do not fit.
+Tensor banded_product(const Tensor& a, const Tensor& b, int64_t width, int64_t start);
+
 /// Shifts rows: y[g, i, c] = x[g, i, c + start + step · i], 0 where x has no such column; [G, T, m]
 /// gives [G, T, width]. Cuts a band out of a matrix, and with both signs turned puts it back.
 Tensor shifted_rows(const Tensor& x, int64_t width, int64_t start, int64_t step);

@@ -136,6 +136,8 @@ std::vector<Row> shape_rows() {
       {"gather_by_distance: x", [] { gather_by_distance(none, 3); }},
       {"bucket_by_distance: x", [] { bucket_by_distance(none, 3); }},
       {"shifted_rows: x", [] { shifted_rows(none, 1, 0, 1); }},
+      {"banded_product: a", [] { banded_product(none, x, 1, 0); }},
+      {"banded_product: b", [] { banded_product(x, none, 1, 0); }},
       {"widened: the band", [] { widened({}, 3); }},
   };
 }

@@ -191,6 +191,13 @@ std::vector<EmptyRow> rows_of_aft() {
       rows.push_back({"shifted_rows", {shape}, [=](const In& in) {
                         return shifted_rows(in[0], width, 1, 1);
                       }});
+  for (int64_t T : {0, 2})
+    for (int64_t K : {0, 3})
+      for (int64_t r : {0, 4})
+        for (int64_t width : {0, 5})
+          rows.push_back({"banded_product", {{T, r}, {K, r}}, [=](const In& in) {
+                            return banded_product(in[0], in[1], width, -1);
+                          }});
   return rows;
 }
 
@@ -257,6 +264,10 @@ TEST_CASE("numbers below 0, and bands beyond all keys, are refused by name") {
   Tensor x = Tensor::zeros({1, 2, 3}), bias = Tensor::zeros({1, 2, 3});
   CHECK(refusal([&] { shifted_rows(x, -1, 0, 0); }) ==
         "shifted_rows: to -1 columns, expected at least 0");
+  CHECK(refusal([&] { banded_product(x[0], x[0], -1, 0); }) ==
+        "banded_product: to -1 columns, expected at least 0");
+  CHECK(refusal([&] { banded_product(x[0], x[0], 1, (int64_t{1} << 40) + 1); }) ==
+        "banded_product: a band from 1099511627777 by 1, expected at most 2^40 either way");
   CHECK(refusal([&] { widened({bias}, -2); }) ==
         "shifted_rows: to -2 columns, expected at least 0");
   constexpr int64_t far = (int64_t{1} << 40) + 1;

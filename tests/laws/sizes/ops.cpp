@@ -217,6 +217,14 @@ TEST_CASE("sizes: of ops") {
        [](int64_t n) {
          shifted_rows(some({1, 2, 3}), 3, 0, n);
        }},
+      {"banded_product width",
+       [](int64_t n) {
+         banded_product(some({2, 3}), some({4, 3}), n, 0);
+       }},
+      {"banded_product start",
+       [](int64_t n) {
+         banded_product(some({2, 3}), some({4, 3}), 3, n);
+       }},
       {"widened",
        [](int64_t n) {
          widened({some({1, 2, 3}), n, n}, 3);
