@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const [folder] = process.argv.slice(2);
-const of_figures = ['sans', 'sans-bold', 'KaTeX_Main-Regular', 'KaTeX_Math-Italic'];
+const of_figures = ['sans', 'sans-bold', 'mono', 'KaTeX_Main-Regular', 'KaTeX_Math-Italic'];
 
 /// A rule for a typeface holds its file, if figures have that typeface, and goes otherwise.
 function with_typeface(rule) {

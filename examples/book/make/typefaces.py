@@ -36,7 +36,8 @@ def rename(font, family):
 
 
 def write(name, source, family, folder):
-    options = subset.Options(flavor="woff2", layout_features=["*"], name_IDs=["*"])
+    # Hints are two thirds of a file, and serve screens of few and large pixels alone.
+    options = subset.Options(flavor="woff2", layout_features=["*"], name_IDs=["*"], hinting=False)
     font = subset.load_font(str(PARATYPE / f"{source}.ttf"), options)
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=subset.parse_unicodes(CHARACTERS))

@@ -48,12 +48,13 @@ async function compare(pictures) {
   const [a, b] = images.map((image) => {
     const context = Object.assign(document.createElement('canvas'), { width: columns * side, height: rows * side }).getContext('2d');
     context.drawImage(image, 0, 0);
-    const { data } = context.getImageData(0, 0, columns * side, rows * side), means = new Float64Array(columns * rows * 3);
-    for (let n = 0; n < data.length; ++n) {
-      const pixel = n >> 2, x = Math.floor(pixel % (columns * side) / side), y = Math.floor(pixel / (columns * side * side));
-      if (n % 4 < 3) means[3 * (y * columns + x) + n % 4] += data[n] / side ** 2;
-    }
-    return means;
+    const { data } = context.getImageData(0, 0, columns * side, rows * side), sums = new Float64Array(columns * rows * 3);
+    for (let y = 0, n = 0; y < rows * side; ++y)
+      for (let x = 0; x < columns * side; ++x, n += 4) {
+        const square = 3 * (Math.floor(y / side) * columns + Math.floor(x / side));
+        for (let channel = 0; channel < 3; ++channel) sums[square + channel] += data[n + channel];
+      }
+    return sums.map((sum) => sum / side ** 2);
   });
   const apart = (x, y, n, m) => Math.max(...[0, 1, 2].map((channel) => Math.abs(x[3 * n + channel] - y[3 * m + channel])));
   let inked = 0, different = 0;
@@ -90,10 +91,22 @@ async function strip(figure) {
 async function seen(page, figure) {
   const clip = await figure.evaluate(strip);
   const session = await page.context().newCDPSession(page);
-  const { data } = await session.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip: { ...clip, scale: 2 } });
+  const { data } = await session.send('Page.captureScreenshot', {
+    format: 'png', optimizeForSpeed: true, captureBeyondViewport: true, clip: { ...clip, scale: 2 },
+  });
   await session.detach();
   await page.evaluate(() => document.getElementById('as-in-a-picture').remove());
   return data;
+}
+
+/// In the page: the book's typefaces of a figure that its pictures lack. What stands for one of them may be as wide.
+function lacked_typefaces(figure) {
+  const faces = [...shiftgrad_looks.matchAll(/@font-face\s*\{[^}]*?font-family:\s*["']?([^;"'}]+)/g)].map(([, family]) => family);
+  const own = new Set([...document.fonts].map(({ family }) => family.replaceAll('"', '')));
+  const words = [...figure.querySelectorAll('*')].filter((one) => one.checkVisibility() &&
+    [...one.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim()));
+  const used = new Set(words.map((one) => getComputedStyle(one).fontFamily.split(',')[0].replaceAll('"', '')));
+  return [...used].filter((family) => own.has(family) && !faces.includes(family));
 }
 
 /// A picture shows what the page shows, its text included, and no more.
@@ -101,6 +114,8 @@ async function check_picture(page, figure, offend) {
   const download = page.waitForEvent('download');
   await use(page, figure, 'save-picture', 'Saved.');
   const saved = fs.readFileSync(await (await download).path(), 'base64');
+  const lacked = await figure.evaluate(lacked_typefaces);
+  if (lacked.length) offend(`the picture lacks ${lacked}`);
   const { sizes: [[width, height], [seen_width, seen_height]], inked, share } = await page.evaluate(compare, [saved, await seen(page, figure)]);
   if (Math.abs(width - seen_width) > 2 || Math.abs(height - seen_height) > 4)
     offend(`the picture has ${width} times ${height} pixels, expected ${seen_width} times ${seen_height}`);
