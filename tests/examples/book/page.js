@@ -465,12 +465,12 @@ async function check_coming_on_phone(page, offend) {
   await fresh.close();
 }
 
-/// Without JavaScript each figure shows how it begins, and the page says what is missing.
+/// Without JavaScript each figure shows how it begins, code is there in all languages, and the page says what is missing.
 async function check_without_scripts(page, offend) {
   const context = await page.context().browser().newContext({ javaScriptEnabled: false, viewport: narrow });
   const still = await context.newPage();
   await still.goto(page.url());
-  const { empty, figures, says, is_wide } = await still.evaluate(() => {
+  const { empty, figures, says, is_wide, languages } = await still.evaluate(() => {
     const figures = [...document.querySelectorAll('main figure[id]')];
     const shows = (one) => one.checkVisibility() &&
       (one.innerText?.trim() || one.matches('svg, img') || one.querySelector('svg, img, .field-cell'));
@@ -479,8 +479,13 @@ async function check_without_scripts(page, offend) {
       empty: figures.filter((one) => ![...one.children].some((part) => part.localName !== 'figcaption' && shows(part)))
         .map(({ id }) => id),
       is_wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+      languages: [...document.querySelectorAll('code-tabs > figure')].filter((one) => {
+        for (let fold = one; fold = fold.parentElement.closest('details');) fold.open = true;
+        return !one.checkVisibility();
+      }).map(({ dataset }) => dataset.language),
     };
   });
+  if (languages.length) offend(`without JavaScript, code in ${languages} is missing`);
   if (empty.length) offend(`without JavaScript, the figures ${empty} are empty`);
   if (figures && !says) offend('nothing says what is missing without JavaScript');
   if (is_wide) offend('without JavaScript it is wider than a phone');

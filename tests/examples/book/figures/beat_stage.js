@@ -129,6 +129,14 @@ async function check_drawing(page, how) {
   assert.deepEqual(wrong, [], how);
 }
 
+async function take_pictures(reader, title) {
+  if (!process.env.STATES) return;
+  for (const colorScheme of ['dark', 'light']) {
+    await reader.emulateMedia({ colorScheme });
+    await reader.screenshot({ path: path.join(process.env.STATES, `${title} ${colorScheme}.png`) });
+  }
+}
+
 module.exports = async (page) => {
   const browser = page.context().browser(), address = page.url().split('#')[0];
   const ids = await page.locator('beat-stage h2').evaluateAll((all) => all.map(({ id }) => id));
@@ -147,51 +155,56 @@ module.exports = async (page) => {
   const open = async (options, hash = '') => visit(await browser.newContext(options), hash);
   const close = (fresh) => fresh.context().close();
 
-  for (const viewport of [wide, narrow])
-    for (const colorScheme of ['light', 'dark']) {
-      const how = `${viewport.width} ${colorScheme}`;
-      const reader = await open({ viewport, colorScheme, reducedMotion: 'reduce' });
-      await settled(reader);
-      await check_drawing(reader, how);
-      assert.deepEqual(await numbers(reader), shown);
-      const go = async (key, n) => {
-        await reader.keyboard.press(key);
-        const found = await until(reader, () => view(reader), ({ current, address, is_whole }) =>
-          current === n && address === `#${ids[n]}` && is_whole);
-        expect_beat(n, found, `${how} by ${key}`);
-        assert.equal(found.focused, n, key);
-      };
-      let at = await reader.evaluate(() => {  // a desk shows the first text below the title, a phone does not
-        const { top } = document.querySelector('beat-stage > section').getBoundingClientRect();
-        return top < 0.7 * innerHeight ? 0 : -1;
-      });
-      while (at < beats - 1) await go(forward[(at + 3) % 3], ++at);
-      const scrolled = scrolls_on(reader);
-      await reader.keyboard.press('ArrowDown');
-      await scrolled;
-      assert.equal((await view(reader)).current, beats - 1);
-      while (at > 0) await go(back[at % 3], --at);
-      for (const n of range(beats)) {
-        await reader.evaluate((id) => document.getElementById(id).scrollIntoView(), ids[n]);
-        expect_beat(n, await until(reader, () => view(reader), ({ address, is_whole }) => address === `#${ids[n]}` && is_whole), `${how} by scrolling`);
-        if (process.env.STATES) await reader.screenshot({ path: path.join(process.env.STATES, `beat ${n} ${how}.png`) });
-        const there = await visit(reader.context(), `#${ids[n]}`);
-        expect_beat(n, await until(there, () => view(there), ({ current, is_whole }) => current === n && is_whole), `${how} by address`);
-        await there.close();
-      }
-      await close(reader);
-
-      const still = await open({ viewport, colorScheme, javaScriptEnabled: false }, `#${ids[3]}`);
-      assert.deepEqual(await numbers(still), shown, `${how} without JavaScript`);
-      const { opacities, moves, top, wide: is_wide } = await still.evaluate(() => ({
-        opacities: [...document.querySelectorAll('beat-stage > figure, .still g')].map((one) => getComputedStyle(one).opacity).filter((value) => value !== '1'),
-        moves: document.getAnimations().length, top: document.querySelector('h2:target').getBoundingClientRect().top / innerHeight,
-        wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
-      }));
-      assert.ok(!opacities.length && !moves && top >= 0 && top < 0.7 && !is_wide, `${how} without JavaScript: ${[opacities, moves, top, is_wide]}`);
-      await check_drawing(still, `${how} without JavaScript`);
-      await close(still);
+  // Colours move nothing: in both schemes all is drawn, and one of them is read through.
+  const draw = async (reader, how) => {
+    for (const colorScheme of ['dark', 'light']) {
+      await reader.emulateMedia({ colorScheme });
+      await check_drawing(reader, `${how} ${colorScheme}`);
     }
+  };
+  for (const viewport of [wide, narrow]) {
+    const how = String(viewport.width), reader = await open({ viewport, reducedMotion: 'reduce' });
+    await settled(reader);
+    await draw(reader, how);
+    assert.deepEqual(await numbers(reader), shown);
+    const go = async (key, n) => {
+      await reader.keyboard.press(key);
+      const found = await until(reader, () => view(reader), ({ current, address, is_whole }) =>
+        current === n && address === `#${ids[n]}` && is_whole);
+      expect_beat(n, found, `${how} by ${key}`);
+      assert.equal(found.focused, n, key);
+    };
+    let at = await reader.evaluate(() => {  // a desk shows the first text below the title, a phone does not
+      const { top } = document.querySelector('beat-stage > section').getBoundingClientRect();
+      return top < 0.7 * innerHeight ? 0 : -1;
+    });
+    while (at < beats - 1) await go(forward[(at + 3) % 3], ++at);
+    const scrolled = scrolls_on(reader);
+    await reader.keyboard.press('ArrowDown');
+    await scrolled;
+    assert.equal((await view(reader)).current, beats - 1);
+    while (at > 0) await go(back[at % 3], --at);
+    for (const n of range(beats)) {
+      await reader.evaluate((id) => document.getElementById(id).scrollIntoView(), ids[n]);
+      expect_beat(n, await until(reader, () => view(reader), ({ address, is_whole }) => address === `#${ids[n]}` && is_whole), `${how} by scrolling`);
+      await take_pictures(reader, `beat ${n} ${how}`);
+      const there = await visit(reader.context(), `#${ids[n]}`);
+      expect_beat(n, await until(there, () => view(there), ({ current, is_whole }) => current === n && is_whole), `${how} by address`);
+      await there.close();
+    }
+    await close(reader);
+
+    const still = await open({ viewport, javaScriptEnabled: false }, `#${ids[3]}`);
+    assert.deepEqual(await numbers(still), shown, `${how} without JavaScript`);
+    const { opacities, moves, top, wide: is_wide } = await still.evaluate(() => ({
+      opacities: [...document.querySelectorAll('beat-stage > figure, .still g')].map((one) => getComputedStyle(one).opacity).filter((value) => value !== '1'),
+      moves: document.getAnimations().length, top: document.querySelector('h2:target').getBoundingClientRect().top / innerHeight,
+      wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+    }));
+    assert.ok(!opacities.length && !moves && top >= 0 && top < 0.7 && !is_wide, `${how} without JavaScript: ${[opacities, moves, top, is_wide]}`);
+    await draw(still, `${how} without JavaScript`);
+    await close(still);
+  }
 
   // All that moves comes to rest where it is drawn; a reader who wants no motion sees none.
   for (const [reducedMotion, moves] of [['reduce', false], ['no-preference', true]]) {

@@ -15,6 +15,15 @@ async function said(page, exercise, text) {
   return exercise.locator('output').textContent();
 }
 
+/// What is said of one answer after the other.
+const said_of_all = (exercise, texts) => exercise.evaluate((one, texts) => texts.map((text) => {
+  const input = one.querySelector('[name=answer]');
+  input.value = text;
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+  input.form.requestSubmit();
+  return one.querySelector('output').textContent;
+}), texts);
+
 /// What one may type for an answer of these digits, and what is said.
 const judged = [
   ['14/2', 7, 0, 'Right.'], ['7 tokens', 7, 0, 'Right.'], ['+7', 7, 0, 'Type a number.'], ['7.', 7, 0, 'Right.'], ['1/0', 7, 0, 'Not yet.'],
@@ -42,16 +51,18 @@ async function check_answers(page, exercise, { value, digits = 0, slips = [] }, 
     ...digits > 1 ? [[(value + 0.003).toFixed(3), 'Not yet.']] : [],
     [text(value), 'Right.'], [text(value).replace('.', ','), 'Right.'],
   ].filter(([typed]) => Number(typed) !== value + 5 || !slips.some(([wrong]) => wrong === value + 5));
-  for (const [typed, say] of expected) {
-    const answer = await said(page, exercise, typed);
-    if (answer !== say) offend(`"${typed}" is answered by "${answer}", expected "${say}"`);
-  }
+  const answers = await said_of_all(exercise, expected.map(([typed]) => typed));
+  expected.push(expected[0]);  // by the keyboard, after a right one
+  answers.push(await said(page, exercise, expected[0][0]));
+  expected.forEach(([typed, say], n) => {
+    if (answers[n] !== say) offend(`"${typed}" is answered by "${answers[n]}", expected "${say}"`);
+  });
 }
 
 /// The solution comes after two tries, and what was solved is marked when one comes back.
 async function check_solution(page, exercise, { value, digits = 0, hint }, offend) {
   const name = await exercise.getAttribute('name'), button = exercise.locator('[name=solution]');
-  for (const typed of [String(value + 1000), String(value + 2000)]) await said(page, exercise, typed);
+  await said_of_all(exercise, [String(value + 1000), String(value + 2000)]);
   await button.focus();
   await page.keyboard.press('Enter');
   const told = await exercise.locator('output').textContent();
