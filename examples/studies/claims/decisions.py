@@ -55,9 +55,19 @@ def seeds_text(comparison):
     return "{} to {}".format(*comparison["seeds"])
 
 
-def finding(comparison):
-    """The sentence of a comparison with its difference, standard error and p."""
-    return f"{comparison['sentence']} ({difference_text(comparison)}, p {p_text(comparison, bound(comparison))})"
+def numbers_text(comparison):
+    """Its difference, standard error and p."""
+    return f"{difference_text(comparison)}, p {p_text(comparison, bound(comparison))}"
+
+
+def by_holm(comparison, corrected):
+    return f"by Holm {p_text(comparison, corrected).removeprefix('= ')}"
+
+
+def finding(comparison, corrected=None):
+    """The sentence of a comparison with its numbers, and with its p as it was corrected, if it was."""
+    holm_text = "" if corrected is None else f", {by_holm(comparison, corrected)}"
+    return f"{comparison['sentence']} ({numbers_text(comparison)}{holm_text})"
 
 
 class Decisions:
@@ -94,8 +104,12 @@ class Decisions:
             if row is not self.now:
                 asked = "also asked" if row.get("also") else "asked"
                 where = f"{row['commit']} ({setting_text(row)}, seeds {seeds_text(row)})"
-                yield (f"- {asked} at {where}: {difference_text(row)}, p {p_text(row, bound(row))}, "
-                       f"by Holm {p_text(row, corrected).removeprefix('= ')}")
+                yield f"- {asked} at {where}: {numbers_text(row)}, {by_holm(row, corrected)}"
+
+    def corrected(self, other):
+        """The p by Holm of another comparison that decided the claim once, with the same numbers, or nothing."""
+        return next((p for row, p in zip(self.rows, self.ps)
+                     if row is not self.now and numbers_text(row) == numbers_text(other)), None)
 
     def cells(self):
         """What the summary says of the newest decision: setting, seeds, commit, and p by Holm."""

@@ -55,7 +55,8 @@ def section(claim, decisions):
         parts += [table["text"], tables.table({"columns": columns, "rows": table["rows"]})]
     others = [other for other in claim["comparisons"] if not other.get("decides")]
     parts.append("\n".join([f"{decisions.verdict('**{}**')}: {finding(decisions.now)}",
-                            *(f"- {other['answer']}: {finding(other)}" for other in others), *decisions.earlier()]))
+                            *(f"- {other['answer']}: {finding(other, decisions.corrected(other))}" for other in others),
+                            *decisions.earlier()]))
     told = decisions.told and filled(f"*History.* {decisions.told}")
     return "\n\n".join(part for part in [*parts, claim.get("reason"), told] if part)
 
