@@ -14,7 +14,9 @@ const path = require('node:path');
 
 const studies = path.resolve(__dirname, '../../studies');
 const notation = 'Mean ± standard deviation over the seeds of the trainings, and in brackets their number. ' +
-  'Of a comparison: difference ± standard error, and p, the probability of so large a difference by chance.';
+  'Of a comparison: difference ± standard error, and p, the probability of so large a difference by chance. From p = 0.01 ' +
+  'on, the answer is no.';
+const of_other_models = 'The models below are smaller and train for less, so they lose more: compare them with one another alone.';
 
 /// The lines below a heading, up to the next heading.
 function section(file, heading) {
@@ -82,6 +84,8 @@ function quantities(markdown) {
   }, { alt: ['paragraph', 'list'] });
   markdown.renderer.rules.measured = (tokens, n, options, env) => {
     const { table, answer, rest } = measured(tokens[n].content), html = (text) => markdown.render(text, env);
+    const is_of = (kind) => (token) => token.type === 'measured' && token.content.startsWith(`::${kind} `);
+    if (is_of('paper')(tokens[n]) && tokens.slice(n).some(is_of('claim'))) return html(`${table}\n\n${of_other_models}`);
     return html(table) + (answer ? `${html(answer)}<details class="more"><summary>All that was compared</summary>\n${html(rest)}</details>\n` : '');
   };
   markdown.core.ruler.push('meanings_of_cells', ({ tokens }) => tokens.forEach((token, n) => {
