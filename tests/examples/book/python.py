@@ -260,6 +260,27 @@ def position_rows(function):
             future(memory)), memory)
 
 
+@compares
+def transformer_xl_layer(function):
+    names = ("mixer_norm", "feed_forward_norm")
+    P = {f"mixer.{name}": x for name, x in transformer_xl().items()} | block(*names)
+    for bias in ("content_bias", "position_bias"):
+        P[f"mixer.{bias}"] = draw(1, C)
+    given = inputs()
+    R = snippet("position_rows")(K, torch.eye(C, dtype=torch.float64), 1)[:, 0]
+
+    def forward():
+        own = [*P["mixer.qkv.weight"].chunk(3), P["mixer.position.weight"], P["mixer.output.weight"]]
+        biases = [P["mixer.content_bias"], P["mixer.position_bias"]]
+        norms = [layer_norm(P, name) for name in names]
+        return torch.stack([function(h, m, R, *own, *biases, feed_forward(P), norms)
+                            for h, m in zip(given["x"], given["memory"])])
+
+    same_layer("transformer_block", {
+        "mixer": {"type": "transformer_xl_attention", "d_model": C, "n_head": 1}, "norm_first": False, "d_inner": 3 * C},
+        P, given, forward)
+
+
 def labml(P):
     weights = multi_head(biases=False) | {"output.bias": draw(C), "value_bias": draw(C)}
     tables = {"key_pos_embeddings": draw(2 * P, H, D), "key_pos_bias": draw(2 * P, H)}
