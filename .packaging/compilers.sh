@@ -13,6 +13,7 @@
 # 12 lie in libstdc++ 12, whose std::stable_sort calls std::get_temporary_buffer, which C++17 deprecated.
 set -eu
 cd "$(dirname "$0")/.."
+. .packaging/roots.sh
 place=$PWD/build-compilers
 [ "$#" -gt 0 ] || set -- bookworm/g++-12/1.0.0 bookworm/g++-12/newest bookworm/g++-11/newest bookworm/clang-14/1.0.0 \
   bookworm/clang-15/newest bookworm/clang-16/newest bookworm/clang-19/newest bookworm/clang-22/newest \
@@ -29,8 +30,7 @@ within() {
 # root_of RELEASE: prints where that Debian is, and makes it where it is not.
 root_of() {
   if grep -q "^VERSION_CODENAME=$1$" /etc/os-release; then echo /; return; fi
-  [ -e "$place/$1/etc/os-release" ] || debootstrap --variant=minbase "$1" "$place/$1" ${MIRROR:+"$MIRROR"} >&2
-  echo "$place/$1"
+  root_in "$place" "$1"
 }
 
 # run COMMAND...: runs it in $root, with the compiler and meson of this row. Ninja calls meson, too. A compiler cache may
