@@ -1,64 +1,77 @@
 #!/bin/sh
-# Runs README's two commands where nothing is installed, from a downloaded archive, and prints a row of a table for each:
+# Runs README's two commands where nothing is installed, and prints a row of a table for each:
 #
-#     .packaging/bare.sh                      # bookworm and trixie, as root and as a user; as root
-#     .packaging/bare.sh bookworm/root trixie/user
+#     .packaging/bare.sh                                    # all below, in hours; as root
+#     .packaging/bare.sh bookworm/user/archive
 #
-# Each row has a root of its own in build-bare, a copy of one that debootstrap made, from MIRROR if that is set. It has the
-# essential packages alone: no git, no compiler, no Python, no sudo. A user first gets the commands that root has to run;
-# they are run as they are printed, and the user begins again. What is downloaded is what apt asks to get. A full log is
-# beside each root; what tests skipped comes after the table.
+# A combination is a release of Debian, who runs the commands, and where the sources are from: an archive, which has no
+# .git, or a clone. Each has a root of its own in build-bare, a copy of one that debootstrap made, from MIRROR if that is
+# set. It has the essential packages alone, without compiler, Python and sudo; a clone comes with git. A user is told what
+# root has to install, which root then does, as it was printed, and the user tries again. What is downloaded is what apt
+# counts. The log of each command stays; what tests skipped comes after the table.
 set -eu
 cd "$(dirname "$0")/.."
 . .packaging/roots.sh
 place=$PWD/build-bare
-[ "$#" -gt 0 ] || set -- bookworm/root bookworm/user trixie/root trixie/user
+[ "$#" -gt 0 ] || set -- bookworm/root/archive bookworm/user/clone trixie/root/clone trixie/user/archive
 mkdir -p "$place/releases"
 commands=$(sed -n 's/^    \([a-z]*\/[a-z]*\.sh\) .*/\1/p' README.md)
 
-# within WHO COMMAND: runs it at the home of WHO in $root, which has its own /proc and our /dev.
+# within WHO COMMAND: runs it at the home of WHO in $root, which has a /proc of its own and this machine's /dev.
 within() {
   unshare --mount --pid --fork --kill-child sh -c '
-    root=$1 who=$2
-    shift 2
-    mount -t proc proc "$root/proc"
-    mount --rbind /dev "$root/dev"
-    exec chroot "$root" su --login "$who" -s /bin/sh -c "$*"' within "$root" "$@"
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    exec chroot "$1" su --login "$2" --shell /bin/bash --command "$3"' within "$root" "$@" < /dev/null
 }
 
 # try COMMAND: as $who, to its end; $log gets all that it prints.
 try() {
-  within "$who" "cd shiftgrad && env LC_ALL=C.UTF-8 bash -c 'TIMEFORMAT=\"took %R s, %U s of CPU\"; time $1'" >> "$log" 2>&1 < /dev/null
+  within "$who" "cd shiftgrad && TIMEFORMAT='took %R s, %U s of CPU' && time $1" >> "$log" 2>&1
 }
 
-# install_as_told: runs as root what the log tells a user to, and adds --yes.
+# install_as_told: what the log tells a user to do as root.
 install_as_told() {
-  sed -n 's/^  \(apt-get install .*\)/apt-get update \&\& \1 --yes --no-install-recommends/p' "$log" | tail -n 1 > "$root/install.sh"
-  [ -s "$root/install.sh" ] || return
-  within root 'DEBIAN_FRONTEND=noninteractive sh /install.sh' >> "$log" 2>&1 < /dev/null
+  sed -n '/As root:$/,$s/^  //p' "$log" > "$root/install.sh"
+  [ -s "$root/install.sh" ] && within root 'sh -e /install.sh' >> "$log" 2>&1
 }
 
-# downloads: what apt got, of all that the log has.
-downloads() {
-  sed -n 's/^Need to get \(.* .B\)\(\/.*\)\{0,1\} of archives.*/\1/p' "$log" | paste -s -d '+' | sed 's/+/ + /g'
+# sources_at FOLDER: what somebody has who downloaded the project.
+sources_at() {
+  if [ "$sources" = clone ]; then
+    git clone --quiet --no-hardlinks . "$1"
+    chroot "$root" apt-get install --no-install-recommends git > "$root.git.log" 2>&1
+  else
+    mkdir "$1"
+    git archive HEAD | tar -x -C "$1"
+  fi
 }
 
-echo '| Debian | who | command | status | s | s of CPU | downloaded | last line |'
-echo '|---|---|---|--:|--:|--:|---|---|'
+# megabytes: how much $root holds.
+megabytes() {
+  du --summarize --block-size=1M "$root" | cut -f 1
+}
+
+echo '| Debian | who | sources | command | status | s | s of CPU | downloaded | MB on disk | last line |'
+echo '|---|---|---|---|--:|--:|--:|---|--:|---|'
 failed=0
 for combination; do
-  release=${combination%/*} who=${combination#*/}
+  release=${combination%%/*} sources=${combination##*/}
+  who=${combination#*/}
+  who=${who%/*}
   base=$(root_in "$place/releases" "$release")
-  root=$place/$release-$who
+  root=$place/$release-$who-$sources
   rm -rf "$root"
   cp -a "$base" "$root"
-  [ "$who" = root ] || chroot "$root" useradd --create-home --shell /bin/sh "$who"
+  # Nobody is there to answer.
+  echo 'APT::Get::Assume-Yes "true";' > "$root/etc/apt/apt.conf.d/yes"
+  [ "$who" = root ] || chroot "$root" useradd --create-home "$who"
   home=$(chroot "$root" getent passwd "$who" | cut -d : -f 6)
-  mkdir "$root$home/shiftgrad"
-  git archive HEAD | tar -x -C "$root$home/shiftgrad"
+  sources_at "$root$home/shiftgrad"
   chroot "$root" chown -R "$who:" "$home/shiftgrad"
   for command in $commands; do
     log=$root.$(basename "$command" .sh).log
+    before=$(megabytes)
     : > "$log"
     status=0
     try "$command" || status=$?
@@ -68,11 +81,13 @@ for combination; do
     fi
     [ "$status" = 0 ] || failed=1
     took=$(sed -n 's/^took \(.*\) s, \(.*\) s of CPU$/\1 | \2/p' "$log" | tail -n 1)
-    echo "| $(cat "$root/etc/debian_version") | $who | \`$command\` | $status | $took | $(downloads)" \
-      "| $(grep -v '^took \|^$' "$log" | tail -n 1) |"
+    downloaded=$(sed -n 's/^Need to get \([^/]* .B\).*/\1/p' "$log" | paste -s -d + | sed 's/+/ + /g')
+    echo "| $(cat "$root/etc/debian_version") | $who | $sources | \`$command\` | $status | $took | ${downloaded:-0}" \
+      "| $(($(megabytes) - before)) | $(grep -v '^took \|^$' "$log" | tail -n 1) |"
   done
+  rm -rf "$root"
 done
 for log in "$place"/*.run.log; do
-  [ ! -e "$log" ] || sed -n "/^Skipped:/,/passed, /s,^,$(basename "$log" .run.log): ,p" "$log"
+  sed -n "/^Skipped:/,/passed, /s,^,$(basename "$log" .run.log): ,p" "$log"
 done
 exit "$failed"

@@ -34,9 +34,10 @@ elif sudo -n true 2> /dev/null || { [ -t 0 ] && command -v sudo > /dev/null; }; 
 else
   echo 'Packages are missing. As root:' >&2
   for architecture in $architectures; do
-    echo "  dpkg --add-architecture $architecture && apt-get update" >&2
+    echo "  dpkg --add-architecture $architecture" >&2
   done
-  echo "  apt-get install$missing" >&2
+  echo '  apt-get update' >&2
+  echo "  apt-get install --no-install-recommends$missing" >&2
   exit 1
 fi
 for architecture in $architectures; do
