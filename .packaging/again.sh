@@ -13,7 +13,7 @@ cd "$place/somewhere_else"
 (
   umask 077
   unset SOURCE_DATE_EPOCH
-  export TZ=Pacific/Kiritimati LC_ALL=C LANGUAGE=tr PAIRS=
+  export TZ=Pacific/Kiritimati LC_ALL=C LANGUAGE=tr
   .packaging/parts.sh "$version" "$place/parts_elsewhere" "$place/again" < /dev/null
 )
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes what a release of the last commit is made of, by the scripts that build each part, into a folder:
-# parts.sh VERSION PARTS FOLDER. What is between stays in PARTS. PAIRS and REPOSITORY_URL are those of the scripts.
+# parts.sh VERSION PARTS FOLDER. What is between stays in PARTS. REPOSITORY_URL is that of the scripts.
 set -eu
 cd "$(dirname "$0")/.."
 . .packaging/same_bits.sh

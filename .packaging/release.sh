@@ -85,11 +85,11 @@ check_commit() {
   expect git "the commit of the tag v$version" "$tagged" "$commit"
 }
 
-# wheels.sh would miss an interpreter only after the tests have run.
+# pythons.sh would miss an interpreter only after the tests have run.
 check_tools() {
   for python in 3.10 3.11 3.12 3.13; do
     "python$python" -c 'import ensurepip, pip' 2> /dev/null ||
-      offend "PATH: python$python does not run with pip and ensurepip, expected for examples/python/wheels.sh"
+      offend "PATH: python$python does not run with pip and ensurepip, expected for .packaging/pythons.sh"
   done
 }
 
@@ -120,6 +120,7 @@ run() {
 run .ci/run
 run .packaging/abi.sh "$parts/abi"
 .packaging/parts.sh "$version" "$parts" "$folder"
+run .packaging/pythons.sh "$parts/wheels"
 run .packaging/again.sh "$version" "$folder" "$PWD/build-release/again"
 
 # Everything is of one commit, which the builds have not changed.

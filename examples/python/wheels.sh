@@ -1,10 +1,9 @@
 #!/bin/sh
-# Builds wheels from the source distribution and tests them where nothing else is installed: wheels.sh [FOLDER]
+# Builds wheels from the source distribution: wheels.sh [FOLDER]
 #
 # One wheel each for Python 3.10 and 3.11, and one for 3.12 and newer, with the libraries inside that PyTorch does
-# not bring. It needs python3.10 to python3.13 on the PATH, and what a build needs. FOLDER is wheels unless given.
-# $PAIRS has lines of a Python, a version of PyTorch and one of transformers, or nothing, to try none; without it, they
-# are the oldest and the newest, so that each wheel and each Python has been tried.
+# not bring. It needs python3.10 to python3.12 on the PATH, and what a build needs. FOLDER is wheels unless given.
+# .packaging/pythons.sh tries them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:-wheels}"
@@ -13,10 +12,6 @@ cd "$here/../.."
 . .packaging/same_bits.sh
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-pairs=${PAIRS-'3.10 2.6.0 4.57.6
-3.11 2.15.0 5.23.0
-3.12 2.6.0 4.57.6
-3.13 2.15.0 5.23.0'}
 
 python3.12 -m venv "$place/tools"
 "$place/tools/bin/pip" install --quiet --require-hashes --requirement .packaging/requirements.txt
@@ -50,14 +45,3 @@ for wheel in "$place"/repaired/*.whl; do
   wheel pack --dest-dir "$folder" "$place"/unpacked/*
 done
 twine check --strict "$tarball" "$folder"/*.whl
-
-echo "$pairs" | while read -r python torch transformers; do
-  [ -n "$python" ] || continue
-  "python$python" -m venv "$place/bare"
-  # pip takes the one wheel of the folder that fits this Python.
-  "$place/bare/bin/pip" install --quiet --no-deps --no-index --find-links "$folder" --only-binary :all: shiftgrad
-  "$place/bare/bin/pip" install --quiet "torch==$torch" "transformers==$transformers"
-  "$place/bare/bin/pip" check
-  (cd "$place" && "$place/bare/bin/python" "$here/../../tests/pytorch/installed.py" "$torch")
-  rm -rf "$place/bare"
-done

@@ -149,6 +149,7 @@ stand_in .ci/run 'echo tests'
 stand_in examples/python/wheels.sh 'cd "$1"
 touch shiftgrad-9.8.7.tar.gz shiftgrad-9.8.7-cp310-cp310-x.whl shiftgrad-9.8.7-cp311-cp311-x.whl
 touch shiftgrad-9.8.7-cp312-abi3-x.whl'
+stand_in .packaging/pythons.sh 'ls "$1"/*.whl'
 stand_in .packaging/build.sh 'cd "$1"
 touch libshiftgrad-dev_9.8.7-1_amd64.deb shiftgrad-tools_9.8.7-1_amd64.deb python3-shiftgrad_9.8.7-1_amd64.deb
 touch shiftgrad-tools-dbgsym_9.8.7-1_amd64.deb shiftgrad_9.8.7-1.dsc shiftgrad_9.8.7-1.debian.tar.xz
@@ -164,7 +165,7 @@ ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$place/bin/python3"
 PATH=$place/bin:$(dirname "$(command -v git)"):/usr/bin:/bin
 # Pyenv puts a program on the PATH for a Python that it does not run.
 stand_in "$place/bin/python3.13" 'exit 127'
-says 'PATH: python3.13 does not run with pip and ensurepip, expected for examples/python/wheels.sh' 9.8.7
+says 'PATH: python3.13 does not run with pip and ensurepip, expected for .packaging/pythons.sh' 9.8.7
 stand_in "$place/bin/python3.13" 'exit 0'
 export REPOSITORY_URL=https://example.org/shiftgrad
 says '' 9.8.7
