@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs a manual page for each of the programs $2... and for each of their commands, made from what
-# --help prints, in the folder $1, below the prefix or absolute. Without help2man it installs none.
+# --help prints, in the folder $1, below the prefix or absolute. Without help2man it installs none. mandoc -T lint asks
+# for lines of at most 80 bytes alone: a text is one line, since a part of it such as .safetensors would begin a request.
 set -eu
 command -v help2man > /dev/null || { echo 'No manual pages: help2man is not installed.'; exit 0; }
 case $1 in
