@@ -218,7 +218,8 @@ def t5gemma_model(implementation="eager", **more):
 
 def gpt_oss_model(**more):
     return randomize(transformers.GptOssForCausalLM(config_of(
-        transformers.GptOssConfig, "eager", **_decoder | {"num_local_experts": 2, "num_experts_per_tok": 1} | more)))
+        transformers.GptOssConfig, "eager", **_decoder | {
+            "num_local_experts": 2, "num_experts_per_tok": 1, "experts_implementation": "eager"} | more)))
 
 
 def bloom_model(**more):

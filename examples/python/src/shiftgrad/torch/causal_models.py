@@ -4,7 +4,7 @@ import sys
 
 import torch
 
-from .row import Row, base, implementation, is_accelerated, merged, split, through
+from .row import Row, base, caches_of, implementation, is_accelerated, merged, split, through
 from .visibility import hides
 
 _checked = "transformers 4.57.6"
@@ -15,9 +15,9 @@ def _mean_unless_it_learns(module):
     return "own" if torch.is_grad_enabled() else "mean"
 
 
-def _length_of_keys(module, call, cache="past_key_values"):
+def _length_of_keys(module, call, cache):
     """The keys of a self-attention, those in its cache and the new ones, or None for a cache with room ahead."""
-    T, cache = call["hidden_states"].shape[1], call.get(cache)
+    T = call["hidden_states"].shape[1]
     if cache is None:
         return T
     if getattr(cache, "is_compileable", True) or not hasattr(cache, "layers"):
@@ -36,11 +36,11 @@ def _fits_keys(mask, K):
 def _decoder_can(module, call):
     turn = call.get("position_embeddings")
     return implementation(module) == "eager" and isinstance(turn, tuple) and len(turn) == 2 and _fits_keys(
-        call.get("attention_mask"), _length_of_keys(module, call))
+        call.get("attention_mask"), _length_of_keys(module, call, caches_of(call)))
 
 
 def _decoder_heads(module, call):
-    x, cache, (cos, sin) = call["hidden_states"], call.get("past_key_values"), call["position_embeddings"]
+    x, cache, (cos, sin) = call["hidden_states"], caches_of(call), call["position_embeddings"]
     q, k, v = (split(getattr(module, name)(x), module.head_dim) for name in ("q_proj", "k_proj", "v_proj"))
     q, k = sys.modules[base(module).__module__].apply_rotary_pos_emb(q, k, cos, sin)
     if cache is None:
@@ -61,7 +61,7 @@ def _soft_cap(module, call, T, K):
 
 def _decoder(term, **more):
     return Row(_checked, **{
-        "takes": "hidden_states position_embeddings attention_mask past_key_values position_ids",
+        "takes": "hidden_states position_embeddings attention_mask past_key_values cache position_ids",
         "modules": "q_proj k_proj v_proj o_proj",
         "values": "config head_dim scaling attention_dropout layer_idx " + term,
         "heads": _decoder_heads, "can": _decoder_can, "scores": _decoder_scores, "result": through("o_proj"),
@@ -88,12 +88,12 @@ _gemma = _decoder("attn_logit_softcapping", **_capped)
 # T5Gemma's cross-attention.
 
 def _t5gemma_cache_has(module, call):
-    cache = call.get("past_key_values")
+    cache = caches_of(call)
     return cache is not None and bool(cache.is_updated.get(module.layer_idx))
 
 
 def _t5gemma_can(module, call):
-    cache, mask = call.get("past_key_values"), call.get("attention_mask")
+    cache, mask = caches_of(call), call.get("attention_mask")
     K = call["encoder_hidden_states"].shape[1]
     if _t5gemma_cache_has(module, call):
         K = cache.cross_attention_cache.layers[module.layer_idx].keys.shape[-2]
@@ -102,7 +102,7 @@ def _t5gemma_can(module, call):
 
 
 def _t5gemma_heads(module, call):
-    cache, D = call.get("past_key_values"), module.head_dim
+    cache, D = caches_of(call), module.head_dim
     q = split(module.q_proj(call["hidden_states"]), D)
     if _t5gemma_cache_has(module, call):
         layer = cache.cross_attention_cache.layers[module.layer_idx]
@@ -122,7 +122,7 @@ def _t5gemma_scores(module, call):
 # Bloom and MPT, whose ALiBi is a score for each key.
 
 def _bloom_can(module, call):
-    alibi, K = call.get("alibi"), _length_of_keys(module, call, "layer_past")
+    alibi, K = call.get("alibi"), _length_of_keys(module, call, call.get("layer_past"))
     rows = call["hidden_states"].shape[0] * module.num_heads
     return isinstance(alibi, torch.Tensor) and alibi.shape == (rows, 1, K) and _fits_keys(call.get("attention_mask"), K)
 
@@ -169,7 +169,7 @@ def _mpt_plain(module, call):
 
 
 def _mpt_can(module, call):
-    bias, K = call.get("position_bias"), _length_of_keys(module, call)
+    bias, K = call.get("position_bias"), _length_of_keys(module, call, call.get("past_key_values"))
     return isinstance(call.get("cache_position"), _Unasked) and _fits_keys(call.get("attention_mask"), K) and (
         bias is None or bias.dim() == 3 and bias.shape[:2] == (module.n_heads, 1) and bias.shape[2] >= K)
 
@@ -202,7 +202,7 @@ causal_models = {
     "vaultgemma.modeling_vaultgemma.VaultGemmaAttention": _gemma,
     "t5gemma.modeling_t5gemma.T5GemmaSelfAttention": _gemma,
     "t5gemma.modeling_t5gemma.T5GemmaCrossAttention": _decoder(
-        "attn_logit_softcapping", takes="hidden_states encoder_hidden_states attention_mask past_key_values",
+        "attn_logit_softcapping", takes="hidden_states encoder_hidden_states attention_mask past_key_values cache",
         heads=_t5gemma_heads, can=_t5gemma_can, scores=_t5gemma_scores, **_capped),
     "gpt_oss.modeling_gpt_oss.GptOssAttention": _decoder(
         "sinks", terms=lambda module, call, T, K: {"sink": module.sinks}, blind=lambda module: "zero"),

@@ -11,7 +11,7 @@ from .causal_models import causal_models, mpt_block
 from .operator import checked
 from .remembered import remembered
 from .row import (
-    Host, Row, base, dense, implementation, is_accelerated, merged, projected, same, scores_of, split, through)
+    Host, Row, base, caches_of, dense, implementation, is_accelerated, merged, projected, same, scores_of, split, through)
 from .speech_models import speech_hosts, speech_models
 from .visibility import hides, seen
 
@@ -105,13 +105,8 @@ def _context(call):
     return call.get("encoder_hidden_states") if context is None else context
 
 
-def _caches(call):
-    """The caches of a layer, which transformers names `cache` from 5.24 on."""
-    return call.get("cache", call.get("past_key_values"))
-
-
 def _cache_of(call):
-    cache, is_cross = _caches(call), _context(call) is not None
+    cache, is_cross = caches_of(call), _context(call) is not None
     if cache is None or not hasattr(cache, "is_updated"):
         return cache
     return cache.cross_attention_cache if is_cross else cache.self_attention_cache
@@ -185,7 +180,7 @@ def _last_position(call, K):
 
 def _t5_heads(module, call):
     x, context, cache, D = call["hidden_states"], _context(call), _cache_of(call), module.key_value_proj_dim
-    q, updated = split(module.q(x), D), getattr(_caches(call), "is_updated", None)
+    q, updated = split(module.q(x), D), getattr(caches_of(call), "is_updated", None)
     if context is not None and updated is not None and updated.get(module.layer_idx):
         layer = cache.layers[module.layer_idx]
         return q, layer.keys, layer.values
@@ -249,7 +244,9 @@ def _is_whole(module, mask, B, T):
 
 def _local_can(module, call):
     (B, T), mask, bias = call["hidden_states"].shape[:2], call.get("mask"), call.get("position_bias")
-    if module.pruned_heads or torch.compiler.is_compiling() or mask is None or mask.dtype is not torch.bool:
+    if getattr(module, "pruned_heads", None) or torch.compiler.is_compiling():
+        return False
+    if mask is None or mask.dtype is not torch.bool:
         return False
     if bias is None and not module.has_relative_attention_bias or bias is not None and bias.shape != (
             2 * T - 1, module.n_heads):
@@ -601,7 +598,7 @@ known = {
     "longt5.modeling_longt5.LongT5Attention": _t5(_t5_takes, _t5_result, _t5_plain, package=_checked_4),
     "longt5.modeling_longt5.LongT5LocalAttention": Row(
         _checked_4, "hidden_states mask position_bias", modules="q k v o",
-        values="has_relative_attention_bias is_decoder block_len key_value_proj_dim n_heads dropout pruned_heads "
+        values="has_relative_attention_bias is_decoder block_len key_value_proj_dim n_heads dropout "
                "_relative_position_bucket", heads=projected("q", "k", "v", "key_value_proj_dim"), terms=_local_terms,
         can=_local_can, plain=_local_plain, scale=lambda module: 1.0, dropout=lambda module: module.dropout,
         scores=lambda module, call: module.n_heads * math.prod(call["hidden_states"].shape[:2]) * min(

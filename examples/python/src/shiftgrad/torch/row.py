@@ -90,6 +90,11 @@ def implementation(module):
     return getattr(getattr(module, "config", None), "_attn_implementation", None)
 
 
+def caches_of(call):
+    """The caches of a layer, which transformers names `cache` from 5.24 on."""
+    return call.get("cache", call.get("past_key_values"))
+
+
 def split(x, D):
     return x.unflatten(-1, (-1, D)).transpose(1, 2)  # [B, H, T, D]
 
