@@ -32,7 +32,7 @@ works() {
   # shellcheck disable=SC2086
   "$python" -m pip install $requirements || return
   "$python" -m pip check || return
-  for test in installed accelerate_test causal_models_test speech_models_test; do
+  for test in installed accelerate_test speech_models_test; do
     (cd "$place" && "$python" "$tests/$test.py") || return
   done
 }
