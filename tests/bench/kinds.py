@@ -18,7 +18,7 @@ KINDS = {
     "products": ["multiply_blocks", "blas_product"],
     "packing, rounding": ["Packed::pack", "copy_to_rows", "HeadFactors"],
     "attention, AFT": ["attention_forward", "attention_backward", "forward_in", "backward_in", "multiply_in_parts", "AftProducts",
-                       "add_bias_gradient"],
+                       "add_bias_gradient", "Diagonals"],
     "norms": ["normalized"],
     "activations, additions": ["unary", "zipped", "write_weighted"],
     "sums of gradients": ["accumulate", "sum_slices", "fill", "scatter_add", "add_shifted"],
