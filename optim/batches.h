@@ -38,7 +38,9 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end);
 struct RandomBlocks {
   /// The tokens of the text.
   KeptText text;
-  int64_t batch_size, block_size, loss_tokens, step;
+  int64_t batch_size, block_size, loss_tokens;
+  /// Blocks begin at its multiples.
+  int64_t step;
   /// Random numbers of the draws, which are the only state.
   Random random;
 
