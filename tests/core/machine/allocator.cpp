@@ -50,7 +50,9 @@ TEST_CASE("allocate: aligned blocks of which every byte can be written") {
   }
 }
 
+#ifdef __linux__
 TEST_CASE("allocate: large blocks begin where a huge page may") {
+  if (!allocator_caches()) return;
   constexpr size_t huge_page = size_t{2} << 20;
   for (size_t bytes : {huge_page, huge_page + 1, 5 * huge_page / 2, 7 * huge_page}) {
     Block block(bytes);
@@ -58,6 +60,7 @@ TEST_CASE("allocate: large blocks begin where a huge page may") {
     std::memset(block.memory, 1, bytes);
   }
 }
+#endif
 
 TEST_CASE("CachedVector: has its elements in a block of the allocator, and gives it back") {
   int64_t before = in_use();
