@@ -80,7 +80,7 @@ Json PairTraining::beam_search(const Json& request) const {
 std::string PairTraining::text_of(const std::vector<int32_t>& tokens) const {
   std::string text;
   for (int32_t token : tokens)
-    text += token == begin_ ? "⟨begin⟩" : token == end_ ? "⟨end⟩" : vocabulary_.decode(token);
+    text += token == begin_ ? "‹begin›" : token == end_ ? "‹end›" : vocabulary_.decode(token);
   return text;
 }
 
