@@ -73,6 +73,17 @@ grep -q 'initialize();' "$place/cookbook.cpp" || { echo "the cookbook's program 
 compile shiftgrad "$place/cookbook.cpp"
 prints 10
 
+# GCC takes what it has parsed of the header once for all programs that follow; the precisions differ.
+headers=$(find "$place" -type d -path '*include/shiftgrad')
+if ! ${CXX:-c++} --version | grep -q clang; then
+  mkdir "$headers/shiftgrad.h.gch"
+  for package in shiftgrad shiftgrad-f64; do
+    # shellcheck disable=SC2046
+    ${CXX:-c++} -std=c++20 $(pkg-config --cflags "$package") -x c++-header "$headers/shiftgrad.h" \
+      -o "$headers/shiftgrad.h.gch/$package"
+  done
+fi
+
 # The size of a Scalar, and a sum over four columns of 2; then an op, a mixer and an attention of the stranger's own.
 for package in shiftgrad shiftgrad-f64; do
   compile "$package" "$tests/shell/outside/program.cpp"
@@ -94,17 +105,6 @@ if command -v help2man > /dev/null; then
 fi
 if [ -e /usr/share/bash-completion/bash_completion ]; then
   bash "$tests/shell/completes.sh" "$char_lm" "$(find "$place" -path '*completions/char_lm')"
-fi
-
-# GCC takes what it has parsed of the header once for all programs that follow; the precisions differ.
-headers=$(find "$place" -type d -path '*include/shiftgrad')
-if ! ${CXX:-c++} --version | grep -q clang; then
-  mkdir "$headers/shiftgrad.h.gch"
-  for package in shiftgrad shiftgrad-f64; do
-    # shellcheck disable=SC2046
-    ${CXX:-c++} -std=c++20 $(pkg-config --cflags "$package") -x c++-header "$headers/shiftgrad.h" \
-      -o "$headers/shiftgrad.h.gch/$package"
-  done
 fi
 
 # The short programs, whose gradients need doubles. They find all that they need; shell/programs.sh runs those
@@ -230,8 +230,12 @@ if ${CXX:-c++} -std=c++17 -fsyntax-only -I "$elsewhere/include" "$place/old.cpp"
 # its own.
 folder=$headers/shiftgrad
 [ "$(ls "$headers")" = shiftgrad ]
+parsers=
 for compiler in "${CXX:-c++}" g++ clang++; do
   command -v ${compiler%% *} > /dev/null || continue
+  parser=$($compiler -print-prog-name=cc1plus)  # that of g++ is mostly c++'s, too
+  case " $parsers " in *" $parser "*) continue ;; esac
+  parsers="$parsers $parser"
   for precision in '' -DSHIFTGRAD_DOUBLE; do
     (cd "$folder" && find . -name '*.h' -printf '#include "shiftgrad/%P"\n') |
       $compiler -std=c++20 $precision -I "$headers" -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
