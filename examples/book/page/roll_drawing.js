@@ -60,7 +60,7 @@ class Scale {
   /// A circle where a written note begins between two eighths.
   marks(text, given) {
     return written_notes(text, given).filter(is_off_beat).map(({ start, pitch }) =>
-      tag('circle', { class: 'off-beat', 'data-start': start, cx: this.x(start), cy: this.y(pitch) + this.row / 2, r: 3.5 })).join('');
+      tag('circle', { class: 'off-beat', 'data-start': start, cx: this.x(start), cy: this.y(pitch) + this.row / 2, r: 5 })).join('');
   }
 }
 

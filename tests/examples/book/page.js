@@ -9,6 +9,7 @@ const { settled } = require('./waiting.js');
 const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
 const least_edge = 3;  // of what one presses, 1.4.11
+const least_height = 32;  // pixels of it on a phone
 const most_shift = 0.1;  // of a good page by web.dev, Cumulative Layout Shift
 const lines = { least: 65, most: 75 };  // characters of a full line
 const most_headings = 5;  // of a chapter that has no stage
@@ -166,6 +167,15 @@ async function check_tables(page, offend) {
     return [...cut, ...broken];
   });
   for (const what of wrong) offend(what);
+}
+
+/// On a phone a finger finds what one presses.
+async function check_fingers(page, offend) {
+  const small = await page.evaluate((least) => [...document.querySelectorAll('button, select, textarea, summary, input')]
+    .map((one) => one.matches('[type=checkbox], [type=radio]') ? one.closest('label') ?? one : one)
+    .map((one) => [one, one.getBoundingClientRect().height]).filter(([one, height]) => one.checkVisibility() && height < least)
+    .map(([one, height]) => `${one.outerHTML.slice(0, 60)} is ${height.toFixed(0)} pixels high`), least_height);
+  for (const what of new Set(small)) offend(`on a phone, ${what}, expected ${least_height}`);
 }
 
 /// No line begins with a mark, which belongs to the equation before it.
@@ -530,6 +540,7 @@ async function check_page({ page, name, book, offend }) {
   if (is_of_book) {
     await check_notes(page, offend);
     await check_tables(page, offend);
+    await check_fingers(page, offend);
   }
   await picture('narrow');
   await page.setViewportSize(wide);
