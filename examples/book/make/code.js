@@ -16,7 +16,7 @@ function colored(code, name) {
   return highlight.getLanguage(language) ? with_meanings(highlight.highlight(language, code, true).value) : escapeHtml(code);
 }
 
-const longest_unbroken = 12;  // characters that fit into a column of a phone
+const longest_unbroken = 11;  // characters that fit into a column of a phone
 const between_words = /(?<=\w[_./:=])(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])/;
 
 /// The HTML of a text in which long names may break between their words.
