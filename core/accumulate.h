@@ -4,10 +4,10 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Adds a gradient to one that is open: target = beta · target + alpha · gradient. This is the one
-/// place where gradients are un-broadcast: along the axes on which the target has stride 0, the
-/// gradient is summed. An empty one takes nothing. The sums follow a tree fixed by the sizes alone.
-/// Throws when the shapes differ.
+/// Adds a gradient to one that is open: target = beta · target + alpha · gradient. Along the
+/// axes on which the target has stride 0, where an operand was broadcast, the gradient is summed;
+/// products sum those of their stacks themselves. An empty one takes nothing. The sums follow a
+/// tree fixed by the sizes alone. Throws when the shapes differ.
 void accumulate(const OpenGradient& to, const Tensor& gradient, Scalar alpha = 1);
 
 /// Calls `write(target, beta)`, which puts a gradient into an open one: straight into it when the

@@ -16,7 +16,8 @@
 namespace shiftgrad {
 
 /// Shape, strides and offset of a view. The functions return other views, or throw and name the
-/// shape. They and `Tensor::view` refuse a layout that `check` does.
+/// shape. They and `Tensor::view` refuse a layout that `check` refuses.
+/// core/interval.cpp has the functions that ask which elements a layout has.
 struct Layout {
   /// The size of each axis.
   Dims shape{};

@@ -25,7 +25,7 @@ class PackedWeights {
 
   /// Returns the transpose of `weight` [P, N], a parameter or a view of one, for products c = a Wᵀ.
   /// Returns null where this thread has no PackedWeights, BLAS makes such a product, or `weight` is
-  /// no parameter.
+  /// no parameter or a frozen one.
   static const Packed* transposed(const ConstMatrix& a, const Tensor& weight, const Matrix& c);
 
  private:

@@ -64,7 +64,7 @@ class Tensor {
   Scalar* mutable_data() const;
   /// The only element. Throws when there is not exactly one.
   Scalar item() const;
-  /// Returns a row-major copy. A gradient is undefined until a backward pass has written it.
+  /// Returns a row-major copy.
   std::vector<Scalar> values() const;
 
   /// Returns the same storage under another layout, for values and gradient alike. Throws when the
@@ -151,8 +151,11 @@ struct OpenGradient {
 /// it does as it did before. Any number may freeze one tensor, on any threads.
 class Frozen {
  public:
-  /// Freezes the tensor.
-  explicit Frozen(const Tensor& tensor) : storage_(tensor.storage_) { ++storage_->lineage.frozen; }
+  /// Freezes the tensor. Throws where it is undefined.
+  explicit Frozen(const Tensor& tensor) : storage_(tensor.storage_) {
+    require_defined("Frozen", "the tensor", tensor);
+    ++storage_->lineage.frozen;
+  }
   /// Freezes in the place of the other.
   Frozen(Frozen&&) noexcept = default;
   ~Frozen() {

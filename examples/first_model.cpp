@@ -14,7 +14,8 @@ int main(int count, char** arguments) try {
   TrainerConfig training{.batch_size = 4, .block_size = 64, .mem_len = 64};
   Trainer trainer(model, text, /*validation_text=*/{}, training);
   trainer.run();
-  std::cout << evaluate(model, text) << '\n' << generate(model, "This is ", {.length = 300});
+  std::cout << "On the text it read: " << evaluate(model, text) << "\n\n";
+  std::cout << "This is " << generate(model, "This is ", {.length = 300}) << '\n';
 } catch (const std::exception& error) {
   std::cerr << "first_model: " << error.what() << '\n';
   return 1;

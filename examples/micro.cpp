@@ -274,7 +274,7 @@ int main(int count, char** arguments) {
   std::string steps = count > 2 ? arguments[2] : "600";
   std::getline(std::ifstream(file, std::ios::binary), text, '\0');
   if (text.size() < B * (T + 1))
-    return std::cerr << "micro: " << file << ": expected a text of at least 264 bytes\n", 1;
+    return std::cerr << "micro: " << file << ": expected a file with at least 264 bytes\n", 1;
   if (steps.size() - 1 > 5 || steps.find_first_not_of("0123456789") < steps.size())
     return std::cerr << "micro: steps '" << steps << "', expected a number below 1000000\n", 1;
 

@@ -72,7 +72,7 @@ LanguageModel trained(const MixerMaker& mixer) {
   return model;
 }
 
-int main() {
+int main() try {
   initialize();
   std::cout << "Attention that is blind to order\n";
   trained([](Random& random) {
@@ -86,4 +86,7 @@ int main() {
   for (const Parameter& parameter : parameters(model))
     if (parameter.name.ends_with("mixer.bias"))
       std::cout << parameter.name << ": " << transpose(parameter.value) << '\n';
+} catch (const std::exception& error) {
+  std::cerr << "own_mixer: " << error.what() << '\n';
+  return 1;
 }

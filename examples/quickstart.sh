@@ -32,8 +32,8 @@ headline 'Score on the last tenth of the text, which the model was not trained o
 "$char_lm" eval "$run"
 
 headline "A text that it generates (also in $run/sample.txt)"
-"$char_lm" generate "$run" --prompt 'Tensor ' --length 600 | tee "$run/sample.txt"
+"$char_lm" generate "$run" --length 600 | tee "$run/sample.txt"
 
 headline 'A report for a browser'
-"$char_lm" report "$run" --prompt 'Tensor ' --out "$run/report.html"
+"$char_lm" report "$run" --out "$run/report.html"
 echo "Open it: file://$(realpath "$run/report.html")"

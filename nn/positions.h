@@ -21,7 +21,7 @@ Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64
 /// Returns those of `count` positions from `first` on.
 Tensor sinusoids(const char* layer, int64_t first, int64_t count, int64_t width);
 
-/// The number of distances from `farthest` down to `nearest`, 0 where it is the greater. Throws an
+/// The number of distances from `farthest` down to `nearest`; 0 if `nearest` is greater. Throws an
 /// error that names `layer` when a distance is beyond 10^12.
 int64_t distance_count(const char* layer, int64_t farthest, int64_t nearest);
 /// Returns these distances, the farthest first. Also throws when memory does not have them.

@@ -68,7 +68,7 @@ struct RelativeAttention {
   /// probabilities and adds nothing to y, so the others add up to less than 1. A sink of 0 is the
   /// softmax with 1 more in its denominator.
   Tensor sink{};
-  /// Which keys a query sees.
+  /// Which keys a query sees: all of them, unless set, and not only those up to its own place.
   Visibility visibility{};
   /// Dropout on the probabilities; p_ij of head h and batch member b is its element
   /// ((b·H + h)·T + i)·K + j.
@@ -82,9 +82,10 @@ struct RelativeAttention {
 /// nor on what hidden tokens hold, also where that is NaN or infinite: a pair with a probability of
 /// 0 takes no part in any sum, and a row of dy that is 0 passes no gradient on. y lies in memory as
 /// [B, T, H, E], so that merging the heads is a view. Time O(B H T K (D + E)), less what no query
-/// of a tile sees. Throws when shapes do not fit together. PyTorch: scaled_dot_product_attention,
-/// when the biases, position_rows, position_scores, key_scores, score_function, sink and the
-/// clipped tables are undefined; flex_attention with a score_mod has no backward pass on a CPU.
+/// of a tile sees. Throws when shapes do not fit together. PyTorch: scaled_dot_product_attention
+/// with scale=factor, when the biases, position_rows, position_scores, key_scores, score_function,
+/// sink and the clipped tables are undefined; flex_attention with a score_mod has no backward pass
+/// on a CPU.
 Tensor relative_attention(const RelativeAttention& attention);
 
 /// Returns p [B, H, T, K] before dropout, from plain ops. `editor` may change the terms of the

@@ -24,9 +24,8 @@ Tensor log_softmax(const Tensor& x, int64_t axis = -1);
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor,
                       const Tensor& sink = {});
 
-/// Sets y_j = e^(x_j - greatest) / Σ_k e^(x_k - greatest) for one row, given its greatest x, and
-/// returns the sum, to which `beside` belongs too. `x` may be `y`. It is for ops that make their
-/// rows themselves.
+/// Sets y_j = e^(x_j - greatest) / s, s = beside + Σ_k e^(x_k - greatest), for one row, given its
+/// greatest x, and returns s. `x` may be `y`. It is for ops that make their rows themselves.
 Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length,
                      Scalar beside = 0);
 

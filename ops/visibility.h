@@ -112,7 +112,7 @@ struct Visibility {
 
   /// Whether there is a mask.
   bool has_masks() const { return padding || hidden; }
-  /// The padding of batch member b, and what `hidden` holds for its query i: [K] each, or null.
+  /// The padding of batch member b [K], or null.
   const uint8_t* padding_row(int64_t b) const;
   /// What `hidden` holds for query i of batch member b [K], or null.
   const uint8_t* hidden_row(int64_t b, int64_t i) const;

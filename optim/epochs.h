@@ -33,7 +33,7 @@ class Epochs {
   /// Returns the next batch. The last batch of an epoch may be smaller.
   std::vector<int64_t> next();
 
-  /// The number of the epoch, from 0, and of its batches already returned.
+  /// The number of the epoch, from 0.
   int64_t epoch() const { return epoch_; }
   /// The number of the epoch's batches already returned.
   int64_t position() const { return position_; }

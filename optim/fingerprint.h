@@ -17,7 +17,7 @@ uint64_t hash(std::span<const std::byte> bytes);
 struct Fingerprint {
   /// The number of tokens, or of whatever the data consist of.
   uint64_t tokens = 0;
-  /// The FNV-1a hash of all of them, in 64 bits.
+  /// FNV-1a over the tokens, each as a whole in place of its bytes, in 64 bits.
   uint64_t hash = 0;
   /// What is counted, as an error calls it.
   const char* unit = "elements";

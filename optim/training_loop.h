@@ -39,7 +39,7 @@ struct StepReport {
   double gradient_norm = 0;
   /// The learning rate of the update.
   double learning_rate = 0;
-  /// Number of tokens trained on in this step, and how long the step took.
+  /// Number of tokens trained on in this step.
   int64_t tokens = 0;
   /// How long the step took.
   double seconds = 0;

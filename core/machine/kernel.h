@@ -51,7 +51,7 @@ struct PanelKernel {
   int64_t columns_in_element = 1;
   /// The elements whose products are added up in one go: a sum is cut at multiples of them alone.
   int64_t depth_step = 1;
-  /// How products put a: `by_depth` with `pack_left`, and else with `convert`.
+  /// How a is packed: `by_depth` by `pack_left`, otherwise by `convert`.
   LeftPanels left_panels = LeftPanels::by_depth;
   /// Packs aᵀ into panels of `tile_rows`.
   Pack pack_left = nullptr;

@@ -1,10 +1,10 @@
 #pragma once
 
 // Loops over contiguous arrays, in the widest vectors that the CPU has: each is a pointer to a
-// function that calls the best of those that one source was compiled to. In all of them n may be 0.
-// The output may be one of the inputs, but must not overlap it in part. An element's result does
-// not depend on where in the array it stands. Elementary functions treat specials as IEEE 754 and
-// std:: do: NaN stays NaN, overflow is infinite, the logarithm of a negative number is NaN.
+// function that calls the best of those that one source was compiled to. In all but `maximum` n may
+// be 0. The output may be one of the inputs, but must not overlap it in part. An element's result
+// does not depend on where in the array it stands. Elementary functions treat specials as IEEE 754
+// and std:: do: NaN stays NaN, overflow is infinite, the logarithm of a negative number is NaN.
 
 #include <cstdint>
 #include <string>

@@ -16,8 +16,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Parts around a residual stream, such as a mixer and a feed-forward net.
 struct Block : Layer {
-  /// A function f and its norm, under the names of their parameters. A norm without a weight,
-  /// which only the first part must not have, leaves x as it is.
+  /// A function f and its norm, under the names of their parameters. A norm without a weight
+  /// leaves x as it is; the first part needs one with a weight.
   struct Part {
     /// The part's name among the parameters.
     std::string name;

@@ -40,7 +40,8 @@ std::string library_version();
 /// names, or an empty text where this library is as new, or where no version is named.
 std::string newer_writer(const std::string& version);
 
-/// Calls an action that reads what this version wrote. Its errors say so where that one is newer.
+/// Calls an action that reads what a version of the library wrote. Where that is newer than this
+/// library, the errors of the action say so.
 template <class Action>
 auto in_spite_of_version(const std::string& version, Action action) {
   try {
@@ -63,7 +64,7 @@ struct RunState {
   std::map<std::string, StoredTensor> trainer{};
 };
 
-/// The content of a file without the state of the run: weights, and metadata to use them.
+/// The content of a file: weights, metadata to use them, and the state of the run.
 struct RunFile {
   /// The parameters by name.
   std::map<std::string, StoredTensor> weights{};

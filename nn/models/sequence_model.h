@@ -54,8 +54,9 @@ struct ModelOutput {
 /// A model of sequences, whatever lies between its tokens and its logits.
 struct SequenceModel : StatefulModule {
   /// Returns `forward` or `step` of the same arguments. Throws, in the model's name, when `forward`
-  /// does not keep to the shapes of ModelOutput, on the cache of another model and while a tape
-  /// records. A step that throws leaves the cache as it was. PyTorch: module(x).
+  /// does not keep to the shapes of ModelOutput. With a cache, also throws on the cache of another
+  /// model and while a tape records. A step that throws leaves the cache as it was. PyTorch:
+  /// module(x).
   ModelOutput operator()(const Tokens& tokens, const Memory& memory, Context& context) const;
   Tensor operator()(const Tokens& tokens, Cache& cache, Context& context) const;
 

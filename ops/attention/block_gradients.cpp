@@ -180,8 +180,8 @@ void BlockGradients::position_gradients(const AttentionTile& tile, const Shifted
 void BlockGradients::position_query_gradients(const AttentionTile& tile,
                                               const ConstMatrix& ds) const {
   if (!gradients.key.wanted() && !gradients.position_queries.wanted()) return;
-  for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
-    std::fill_n(scratch.by_key.data(), scratch.by_key.count(), Scalar{0});
+  for_key_parts(tile, a.position_queries, scratch.key_part, [&](const KeyPart& part) {
+    std::fill_n(scratch.key_part.data(), scratch.key_part.count(), Scalar{0});
     add_matrix(ds.columns_from(part.begin, part.keys).transposed(), part.by_query);
     const Factor by_distance = scratch.left(part.by_distance, scratch.panels);
     const int64_t first_key = tile.key_begin + part.begin;

@@ -33,12 +33,12 @@ struct ForwardBlock {
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
     const Interval* seen = &tile.seen[first];
     SoftmaxRow* part = &rows[first];
-    std::array<Scalar, AttentionProblem::near_rows> results, kept;
+    std::array<Scalar, AttentionProblem::near_rows> results, shrink;
     simd::maxima(scores.rows_from(first, count), seen, results.data());
-    for (int64_t i = 0; i < count; ++i) kept[i] = part[i].raise(results[i]);
+    for (int64_t i = 0; i < count; ++i) shrink[i] = part[i].raise(results[i]);
     if (tile.kept != 0)
       for (const Matrix& sums : {y.rows_from(first, count), by_clipped.rows_from(first, count)})
-        simd::scale_rows(kept.data(), sums, sums);
+        simd::scale_rows(shrink.data(), sums, sums);
     make_exponentials(part, seen, scores.rows_from(first, count), results.data());
     for (int64_t i = 0; i < count; ++i) part[i].total += results[i];
   }
@@ -48,13 +48,13 @@ struct ForwardBlock {
     const Matrix& e = scores.by_key;
     Factor left;
     for_near_rows(tile, [&](int64_t first, int64_t count) {
-      const Matrix kept = record.exponentials.defined()
-                              ? tile.part_of(record.exponentials).rows_from(first, count)
-                              : Matrix{};
-      fetch_rows(kept);
+      const Matrix saved = record.exponentials.defined()
+                               ? tile.part_of(record.exponentials).rows_from(first, count)
+                               : Matrix{};
+      fetch_rows(saved);
       scores.finish(first, count);
       softmax(tile, e, first, count);
-      if (kept.data) copy_matrix(e.rows_from(first, count), kept);
+      if (saved.data) copy_matrix(e.rows_from(first, count), saved);
       if (a.dropout.rate > 0) drop_rows(tile, first, count, e, e, {});
       left = scratch.left_part(e, false, first, count, scratch.panels);
     });

@@ -131,7 +131,7 @@ TileScores::TileScores(const AttentionTile& its_tile, const ScoreFactors& factor
   }
   if (a.clipped_keys.defined()) add_clipped(queries.clipped_scores, tile, by_key);
   if (a.position_queries.defined())  // k_j·position_queries[δ]
-    for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
+    for_key_parts(tile, a.position_queries, scratch.key_part, [&](const KeyPart& part) {
       const int64_t group = tile.problem.group(tile.h, a.key.size(1));
       ConstMatrix k =
           rows_of_head(a.key, tile.b, group).rows_from(tile.key_begin + part.begin, part.keys);

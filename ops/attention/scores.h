@@ -58,7 +58,7 @@ struct AttentionScratch {
   /// [rows, keys]
   Buffer dropped{problem.a.dropout.rate > 0 ? rows* keys : 0};
   /// [keys of a part, distances]
-  Buffer by_key{problem.a.position_queries.defined() ? most_rows * (rows + most_rows) : 0};
+  Buffer key_part{problem.a.position_queries.defined() ? most_rows * (rows + most_rows) : 0};
   /// The panels of any left factor that a tile makes.
   Buffer panels{packs
                     ? std::max({left_panel_count(rows, rows + keys), left_panel_count(most_rows, D),

@@ -60,7 +60,7 @@ int64_t AttentionProblem::grain(int64_t blocks_of_a_task) const {
 
 bool AttentionProblem::keeps_exponentials() const {
   // With them the backward pass takes a fifth less time, but they are as many as the pairs.
-  return K <= tile_keys() && K <= 512 && !a.score_function && !a.visibility.sight.always;
+  return K <= 512 && !a.score_function && !a.visibility.sight.always;
 }
 
 AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head,
@@ -103,6 +103,7 @@ AttentionTile::AttentionTile(const AttentionBlock& block, const Interval& its_ke
     : AttentionBlock(block), keys(its_keys.size()) {
   const RelativeAttention& a = problem.a;
   key_begin = its_keys.begin;
+  key_end = its_keys.end;
   table_begin = problem.T - first - rows + key_begin;
   distances = keys + rows - 1;
   for (const Tensor* table : {&a.position_rows, &a.position_scores})

@@ -22,7 +22,7 @@
 // The softmax runs along (Milakov and Gimelshein 2018; Dao et al. 2022): a row keeps the greatest
 // score so far, and the sums of e^(score - greatest) and of their products with the values, which
 // shrink where a later tile has a greater score. The backward pass makes e^(score - greatest) of a
-// tile again.
+// tile again, unless the forward pass kept it.
 
 #include <algorithm>
 #include <array>
@@ -70,14 +70,14 @@ struct AttentionProblem {
   /// it pays.
   int64_t grain(int64_t blocks_of_a_task) const;
   /// Whether the forward pass keeps e^(score - greatest) for the backward pass, which otherwise
-  /// makes them again. They are kept while one tile has all keys, so that memory stays linear in T:
-  /// first keys beside a window make a tile of their own, and the slopes of a score function have
-  /// to be made again anyway.
+  /// makes them again. They are kept for at most 512 keys, so that memory stays linear in T, and
+  /// while one tile has all keys: first keys beside a window make a tile of their own. The slopes
+  /// of a score function have to be made again anyway.
   bool keeps_exponentials() const;
   /// Whether keys, values and distances are packed, which pays for more than a few queries.
   bool packs() const { return packing_pays(T); }
-  /// Whether a task has all blocks of a head: where there are heads enough for the threads, its
-  /// keys and values are packed when it begins, and stay in the second cache.
+  /// Whether a task has all blocks of a head: where there are at least 16 heads. Its keys and
+  /// values are packed when it begins, and stay in the second cache.
   bool tasks_are_heads() const { return B * H >= 16; }
   /// The one of `groups` groups that head h is in.
   int64_t group(int64_t h, int64_t groups) const { return h / (H / groups); }
