@@ -57,8 +57,8 @@ std::vector<apps::Command> reading_commands(const std::string& program, CLI::App
 
 std::vector<apps::Command> training_commands(const std::string& program, CLI::App& app) {
   shiftgrad::ProcessGroup& alone = shiftgrad::alone();
-  if (program == "seq2seq") return {seq2seq::train_command(app, alone)};
-  return {char_lm::train_command(app, alone), char_lm::compare_command(app)};
+  if (program == "seq2seq") return {seq2seq::train_command(app, alone, program)};
+  return {char_lm::train_command(app, alone, program), char_lm::compare_command(app)};
 }
 
 /// The commands that such arguments may name. Those that train have many flags, and take long to

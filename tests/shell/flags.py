@@ -187,8 +187,10 @@ def says_what_was_scored():
 
 def ends_with_what_comes_next():
     printed = train("--out_dir next --seed 12345", "^saved in next: best.safetensors and last.safetensors$",
-                    "^next: char_lm eval next$")
-    for command in re.findall(r"^(?:next: *|      )char_lm ([a-z]*) ", printed, re.MULTILINE):
+                    f"^next: {re.escape(char_lm.path)} eval next$")
+    commands = re.findall(r"^(?:next: |      )\S*char_lm ([a-z]*) ", printed, re.MULTILINE)
+    check(len(commands) == 3, f"next commands: {commands}")
+    for command in commands:
         check(char_lm.run(f"{command} next").status == 0, f"the next command, {command}")
     for line in re.findall("^step .*", printed, re.MULTILINE):
         check(len(re.sub("^step [0-9]*", "step 100000", line)) <= 80, f"a line of more than 80 columns: {line}")

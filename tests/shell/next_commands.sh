@@ -1,12 +1,11 @@
 #!/bin/sh
 # Runs what char_lm and seq2seq, the programs $1 and $2, print as next commands, literally, after trainings on
-# texts of eight kinds, in folders whose names a shell would read otherwise.
+# texts of eight kinds. The folders of the programs and of the runs have names that a shell would read otherwise.
 seq2seq=$(realpath "$2")
 . "$(dirname "$0")/char_lm_checks.sh"
-mkdir bin
-ln -s "$char_lm" bin/char_lm
-ln -s "$seq2seq" bin/seq2seq
-PATH=$place/bin:$PATH
+mkdir 'my programs'
+ln -s "$char_lm" "$seq2seq" 'my programs'
+char_lm=$place/'my programs'/char_lm
 
 # next_commands FOLDER: runs each, and finds what the last of them wrote.
 next_commands() {
@@ -81,7 +80,7 @@ prints '\(default: a newline, or the first character of a model that knows none\
 
 awk 'BEGIN { for (n = 0; n < 60; n++) print n "\t" n * n }' > pairs.tsv
 printf '12\n7\n' > sources.txt
-char_lm=$seq2seq
+char_lm=$place/'my programs'/seq2seq
 for folder in 'my pairs' "-it's" "$byte pairs"; do
   runs train $small --max_len 20 --data pairs.tsv "--out_dir=$folder"
   next_commands "$folder"

@@ -13,10 +13,9 @@ using apps::add_switch;
 using apps::Command;
 using apps::set_required;
 
-/// Command that runs one training on all peers. It prints the next commands of a program of this
-/// name.
-Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers,
-                      const std::string& name = "char_lm");
+/// Command that runs one training on all peers. It ends with the next commands, of the program as
+/// it was called.
+Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers, const std::string& called);
 Command eval_command(CLI::App& program);
 Command generate_command(CLI::App& program);
 Command compare_command(CLI::App& program);

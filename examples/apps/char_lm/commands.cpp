@@ -8,7 +8,7 @@ namespace char_lm {
 int run(const std::string& name, int count, char** arguments, shiftgrad::ProcessGroup& peers) {
   std::shared_ptr<CLI::App> program = apps::make_program(
       "Train, score, sample, compare and inspect character-level language models.", name);
-  std::vector commands = {train_command(*program, peers, name),
+  std::vector commands = {train_command(*program, peers, apps::called(name, count, arguments)),
                           eval_command(*program),
                           generate_command(*program),
                           compare_command(*program),

@@ -50,7 +50,7 @@ std::unique_ptr<Training> training(const Request& request, ProcessGroup& peers) 
 
 }  // namespace
 
-Command train_command(CLI::App& program, ProcessGroup& peers, const std::string& name) {
+Command train_command(CLI::App& program, ProcessGroup& peers, const std::string& called) {
   CLI::App& app = add_command(program, "train", "Train a model on a text file");
   auto request = std::make_shared<Request>();
   request->add_to(app, "texts", "vocabulary", changeable_flags().free);
@@ -68,12 +68,12 @@ Command train_command(CLI::App& program, ProcessGroup& peers, const std::string&
             shiftgrad::require(!request->add_characters || !request->init_from.empty(),
                                "--add_characters: expected --init_from");
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
-            return [prepared, &peers, name, out = request->flags.out_dir] {
+            return [prepared, &peers, called, out = request->flags.out_dir] {
               std::string run = apps::as_argument(out);
               train_until_signal(
                   std::move(*prepared), peers, out,
-                  {shell_command({name, "eval", run}), shell_command({name, "generate", run}),
-                   shell_command({name, "report", run, "--out", run + "/report.html"})});
+                  {shell_command({called, "eval", run}), shell_command({called, "generate", run}),
+                   shell_command({called, "report", run, "--out", run + "/report.html"})});
             };
           },
           .outlives_readers = true};

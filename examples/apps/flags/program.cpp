@@ -169,6 +169,10 @@ void flush_output() {
   shiftgrad::require(std::cout.good(), unwritten_output);
 }
 
+std::string called(const std::string& name, int count, char** arguments) {
+  return count > 0 && *arguments[0] ? arguments[0] : name;
+}
+
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, ProcessGroup& peers) {
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond a limit fails

@@ -23,6 +23,10 @@ struct Command {
 /// Reading or writing it still fails. A program calls this first.
 void keep_standard_streams();
 
+/// Returns how a shell calls the program again: by its first argument, or by its name where it was
+/// given none.
+std::string called(const std::string& name, int count, char** arguments);
+
 /// Flushes standard output. Throws unless everything printed has arrived there.
 void flush_output();
 

@@ -11,7 +11,9 @@ using apps::add_switch;
 using apps::Command;
 using apps::set_required;
 
-Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers);
+/// Command that runs one training on all peers. It ends with the next commands, of the program as
+/// it was called.
+Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers, const std::string& called);
 Command eval_command(CLI::App& program);
 Command translate_command(CLI::App& program);
 Command attention_command(CLI::App& program);

@@ -15,8 +15,9 @@ int main(int count, char** arguments) {
       "Train encoder-decoders on pairs of lines, score them, translate with them, and draw what "
       "they attend to.",
       "seq2seq");
-  std::vector commands = {seq2seq::train_command(*program, *peers), seq2seq::eval_command(*program),
-                          seq2seq::translate_command(*program),
-                          seq2seq::attention_command(*program), seq2seq::report_command(*program)};
+  std::vector commands = {
+      seq2seq::train_command(*program, *peers, apps::called("seq2seq", count, arguments)),
+      seq2seq::eval_command(*program), seq2seq::translate_command(*program),
+      seq2seq::attention_command(*program), seq2seq::report_command(*program)};
   return apps::run_program(*program, commands, count, arguments, *peers);
 }

@@ -42,7 +42,7 @@ std::unique_ptr<Training> training(const Request& request, ProcessGroup& peers) 
 
 }  // namespace
 
-Command train_command(CLI::App& program, ProcessGroup& peers) {
+Command train_command(CLI::App& program, ProcessGroup& peers, const std::string& called) {
   CLI::App& app = add_command(program, "train", "Train a model on pairs of lines");
   auto request = std::make_shared<Request>();
   request->add_to(app, "pairs", "symbols", free_flags());
@@ -61,13 +61,13 @@ Command train_command(CLI::App& program, ProcessGroup& peers) {
             shiftgrad::require(!request->add_symbols || !request->init_from.empty(),
                                "--add_symbols: expected --init_from");
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
-            return [prepared, &peers, out = request->flags.out_dir] {
+            return [prepared, &peers, called, out = request->flags.out_dir] {
               std::string run = apps::as_argument(out);
               apps::train_until_signal(
                   std::move(*prepared), peers, out,
-                  {shell_command({"seq2seq", "eval", run}),
-                   shell_command({"seq2seq", "translate", run}) + " < sources.txt",
-                   shell_command({"seq2seq", "report", run, "--out", run + "/report.html"})});
+                  {shell_command({called, "eval", run}),
+                   shell_command({called, "translate", run}) + " < sources.txt",
+                   shell_command({called, "report", run, "--out", run + "/report.html"})});
             };
           },
           .outlives_readers = true};
