@@ -186,9 +186,10 @@ def says_what_was_scored():
 
 
 def ends_with_what_comes_next():
+    called = re.escape(char_lm.path)
     printed = train("--out_dir next --seed 12345", "^saved in next: best.safetensors and last.safetensors$",
-                    f"^next: {re.escape(char_lm.path)} eval next$")
-    commands = re.findall(r"^(?:next: |      )\S*char_lm ([a-z]*) ", printed, re.MULTILINE)
+                    f"^next: {called} eval next$")
+    commands = re.findall(f"^(?:next: |      ){called} ([a-z]*) ", printed, re.MULTILINE)
     check(len(commands) == 3, f"next commands: {commands}")
     for command in commands:
         check(char_lm.run(f"{command} next").status == 0, f"the next command, {command}")
