@@ -27,8 +27,8 @@ if [ -n "${REPOSITORY_URL-}" ]; then
   at=$REPOSITORY_URL/blob/v$version
   printf '\n[project.urls]\nSource = "%s"\nIssues = "%s"\nChangelog = "%s"\n' \
     "$REPOSITORY_URL" "$REPOSITORY_URL/issues" "$at/.github/CHANGELOG.md" >> "$python/pyproject.toml"
-  sed -i -E -e "s,\]\((\.\./\.\./),]($at/,g; s,\]\(\.\./,]($at/examples/,g" \
-    -e "s,\]\(([^:)#]+[)#]),]($at/examples/python/\1,g; s,\]\(#,]($at/examples/python/README.md#,g" "$python/README.md"
+  sed -i -E -e "s,\]\(#,](README.md#,g; s,\]\((\.\./\.\./),]($at/,g; s,\]\(\.\./,]($at/examples/,g" \
+    -e "s,\]\(([^:)#]+[)#]),]($at/examples/python/\1,g" "$python/README.md"
 fi
 
 # pip builds from the root of the tarball, and meson from the package's folder.
